@@ -1,7 +1,7 @@
 # make run        everything from nothing: address and sign-in are printed (PORT, HOST, FSBENCH_DATA)
 # make tools      what benchmarks need of this machine where there is no Docker (sudo make tools)
 # make test       installs what the tests need, then lint and the whole suite (root on Debian)
-# make test-quick lint and the tests that need neither Docker, Chromium, PostgreSQL nor root
+# make test-quick lint and the short tests that need neither a database, a service nor root
 # make test-contenders  guests with ZFS, and kernels and tools of other releases of Debian (slow, downloads)
 # make docs       the pages of docs/ as a site in .cache/docs, and the links to other hosts
 # make audit      pins, licences, yanked versions, known vulnerabilities (asks the package index)
@@ -21,7 +21,7 @@ digest = $(shell cat $(1) | cksum | cut -d' ' -f1)
 INSTALLED := .venv/.installed-$(call digest,requirements.txt)
 INSTALLED_DEV := .venv/.installed-dev-$(call digest,requirements.txt requirements-dev.txt)
 
-.PHONY: help run test test-quick test-postgresql test-rest test-contenders test-packages python test-prepared lint format lock image tools docs audit clean
+.PHONY: help run test test-quick test-postgresql test-rest test-pure test-contenders test-packages python test-prepared lint format lock image tools docs audit clean
 
 help:
 	@sed -n 's/^# \(make .*\)/  \1/p' Makefile
@@ -39,7 +39,7 @@ $(INSTALLED_DEV):
 
 # Three parts at once: lint, all database tests on PostgreSQL, and the rest with real disks, daemons
 # and browsers, which waits more than it computes. make prints each part when it ends.
-test test-quick test-postgresql test-rest: export PYTHONDONTWRITEBYTECODE :=
+test test-quick test-postgresql test-rest test-pure: export PYTHONDONTWRITEBYTECODE :=
 test: test-prepared
 	@$(MAKE) --jobs=3 --keep-going --output-sync=target lint test-postgresql test-rest
 
@@ -49,8 +49,11 @@ test-postgresql: $(INSTALLED_DEV)
 test-rest: $(INSTALLED_DEV)
 	@exec $(PY) -m pytest -q -n 4 --dist loadgroup -m "not database or sqlite" --durations=10
 
-test-quick: $(INSTALLED_DEV) lint
-	@exec $(PY) -m pytest -q -n 2 --dist loadgroup -m "not services and (not database or sqlite)"
+test-quick: $(INSTALLED_DEV)
+	@$(MAKE) --jobs=2 --keep-going --output-sync=target lint test-pure
+
+test-pure: $(INSTALLED_DEV)
+	@exec $(PY) -m pytest -q -n 2 --dist loadgroup -m "not services and not database and not hypothesis and not long"
 
 # Real guests of what Debian 12 has not: an hour and more, and what it downloads is kept.
 test-contenders: test-prepared

@@ -72,6 +72,12 @@ ON_SQLITE_TOO = (
 Pages, calls, and for each app the tests of its states, locks and searches. Every model is in it:
 tests/platform/test_databases.py.
 """
+LONG = (
+    "core/formats/test_anything.py",
+    "core/formats/test_hostile.py",
+    "core/traces/test_hostile.py",
+)
+"""Files that compute for minutes: not in `make test-quick`, and neither are property tests."""
 GROUPS = {
     "crash": ("crash/",),
     "disks": ("runner/execution/", "catalog/"),
@@ -80,8 +86,17 @@ GROUPS = {
     "guests": ("guest/", "hosts/", "runner/guests/test_guest"),
     "installation": ("first_start/",),
     "workloads": ("core/workloads/",),
+    "axe": ("browser/test_accessibility.py",),
+    "browsers": (),
+    "services": ("services/",),
+    "rights": ("test_rights.py",),
+    "calls": ("api/protocol/test_schema.py",),
+    "texts": LONG,
 }
-"""Slow tests by what paths begin with. A group shares one process, and so what it boots."""
+"""Slow tests by what paths begin with. A group shares one process, and so what it boots.
+
+They start in this order, before all others. Browser tests of any other path are in `browsers`.
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -122,12 +137,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, N
             item.add_marker("database")
             if _path(item).startswith(ON_SQLITE_TOO):
                 item.add_marker("sqlite")
+        if _path(item).startswith(LONG):
+            item.add_marker("long")
         item.add_marker(pytest.mark.xdist_group(_group_of(item)))
     yield  # -m chooses by marker, and pytest-django sorts by kind of database access
     # While Chromium is there, so is an event loop in the thread, which async_to_sync of other tests
     # refuses: browser tests come in one piece. What module_db writes stays until its file ends, and
     # keeps SQLite's one lock for writing, so that what has a server comes before it.
-    order = {name: place for place, name in enumerate([*GROUPS, "axe", "browsers"])}
+    order = {name: place for place, name in enumerate(GROUPS)}
     items.sort(
         key=lambda item: (
             order.get(_group_of(item), len(order)),
@@ -147,10 +164,11 @@ def _group_of(item: pytest.Item) -> str:
 @cache
 def group_of(path: str, is_browser: bool) -> str:
     """Name of the tests that run in one process after each other: a slow group, else a file."""
-    if is_browser:
-        return "axe" if path == "browser/test_accessibility.py" else "browsers"
     starts = {start: name for name in GROUPS for start in GROUPS[name] if path.startswith(start)}
-    return starts[max(starts, key=len)] if starts else path.removesuffix(".py").replace("/", ".")
+    group = starts[max(starts, key=len)] if starts else ""
+    if is_browser and group != "axe":
+        return "browsers"
+    return group or path.removesuffix(".py").replace("/", ".")
 
 
 def _path(item: pytest.Item) -> str:
