@@ -72,17 +72,12 @@ ON_SQLITE_TOO = (
 Pages, calls, and for each app the tests of its states, locks and searches. Every model is in it:
 tests/platform/test_databases.py.
 """
-LONG = (
-    "core/formats/test_anything.py",
-    "core/formats/test_hostile.py",
-    "core/traces/test_hostile.py",
-)
-"""Files that compute for minutes: not in `make test-quick`, and neither are property tests."""
 GROUPS = {
     "crash": ("crash/",),
     "disks": ("runner/execution/", "catalog/"),
     "daemons": ("runner/",),
     "stack": ("deploy/",),
+    "backups": ("deploy/test_backup.py",),
     "guests": ("guest/", "hosts/", "runner/guests/test_guest"),
     "installation": ("first_start/",),
     "workloads": ("core/workloads/",),
@@ -91,12 +86,18 @@ GROUPS = {
     "services": ("services/",),
     "rights": ("test_rights.py",),
     "calls": ("api/protocol/test_schema.py",),
-    "texts": LONG,
+    "texts": (
+        "core/formats/test_anything.py",
+        "core/formats/test_hostile.py",
+        "core/traces/test_hostile.py",
+    ),
 }
 """Slow tests by what paths begin with. A group shares one process, and so what it boots.
 
 They start in this order, before all others. Browser tests of any other path are in `browsers`.
 """
+LONG = (*GROUPS["texts"], "client/", "deploy/", "runner/agent/", "runner/host/", "serving/")
+"""Tests that compute for long or start processes: not in `make test-quick`, as property tests."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.conftest import GROUPS, ON_SQLITE_TOO
+from tests.conftest import GROUPS, LONG, ON_SQLITE_TOO
 
 TESTS = Path(__file__).parent
-STARTS = [*(start for starts in GROUPS.values() for start in starts), *ON_SQLITE_TOO]
+STARTS = [*(start for starts in GROUPS.values() for start in starts), *LONG, *ON_SQLITE_TOO]
 
 
 def test_no_example_is_too_slow() -> None:
