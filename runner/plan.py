@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
+from fsbench_web.catalog.configurations import networks
 from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import filesystem as filesystem_named
 from fsbench_web.catalog.configurations.filesystems import validated_options
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.layers import Layer, programs_of
 from fsbench_web.catalog.configurations.limits import NO_LIMITS, Limits
-from fsbench_web.catalog.configurations.networks import loopback
+from fsbench_web.catalog.configurations.planned import PlannedCommand
 from fsbench_web.catalog.configurations.preparation import (
     PLAIN,
     PRECONDITION_FROM_BYTES,
@@ -127,9 +127,9 @@ class RunPlan:
         return bool(self.unmount) or not self.mount_point
 
     @property
-    def network(self) -> loopback.Network | None:
+    def network(self) -> networks.Network | None:
         """What its file system is served by, and mounted over itself; None where it is not."""
-        return loopback.network_of({step.phase: None for step in self.steps})
+        return networks.network_of({step.phase: None for step in self.steps})
 
     @property
     def is_pool(self) -> bool:
@@ -225,7 +225,7 @@ def plan_run(
             *(program.removeprefix(ALLOWED_PREFIX) for program in workload.needs),
             *([spec.mkfs[0], "mount"] if is_mounted else []),
             *programs_of(layers),
-            *loopback.programs_of(options),
+            *networks.programs_of(options),
             *(["fio"] if needs_fio and "fio" not in workload.needs else []),
         ],
         tool=tool,

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from fsbench_web.catalog.configurations import networks
 from fsbench_web.catalog.configurations.filesystems import ALL, RAW
 from fsbench_web.catalog.configurations.layers import programs_of
 from fsbench_web.catalog.configurations.limits import Limits
-from fsbench_web.catalog.configurations.networks import loopback
 from fsbench_web.catalog.configurations.preparation import Preparation
 from fsbench_web.catalog.configurations.stacks import DATA, LunCounts
 from fsbench_web.catalog.workers.machines import Machine
@@ -35,12 +35,12 @@ def executor_and_luns(run: Run, host: Host) -> tuple[Executor, list[tuple[LunUse
         raise RunRefused("The LUN of its journal is not known any more: submit it again.")
     machine, layers = Machine.of(series.machine), LunCounts.of(configuration.stack).layers
     executor = _executor_of(host, machine)
-    network = loopback.network_of(configuration.options)
+    network = networks.network_of(configuration.options)
     is_pool = ALL[configuration.filesystem].is_pool
     refused = why_in_guests_alone(bool(layers), network, is_pool)
     if refused and not machine.is_guest:
         raise RunRefused(refused)
-    in_image = (*programs_of(layers), *loopback.programs_of(configuration.options))
+    in_image = (*programs_of(layers), *networks.programs_of(configuration.options))
     entries = [
         (use, places.entry_of(host, executor, name, use))
         for use, name in places.uses_of(series.lun, series)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from fsbench_web.catalog.configurations import zfs
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
-from fsbench_web.catalog.configurations.networks.loopback import Network
-from fsbench_web.catalog.configurations.pools import zfs_options
+from fsbench_web.catalog.configurations.networks import Network
 from fsbench_web.core import requirements, workloads
 from fsbench_web.core.workloads.own import ALLOWED_PREFIX
 from fsbench_web.studies.causes import Cause
@@ -35,7 +35,7 @@ def why_in_guests_alone(has_layers: bool, network: Network | None, is_pool: bool
     if has_layers:
         return ONLY_IN_GUESTS
     if is_pool:
-        return zfs_options.ONLY_IN_GUESTS
+        return zfs.ONLY_IN_GUESTS
     return network.only_in_guests if network is not None else ""
 
 
@@ -188,7 +188,7 @@ def capabilities_from(
         if filesystem_reason:
             reason = filesystem_reason
         elif spec.is_pool:
-            reason = zfs_options.ONLY_IN_GUESTS
+            reason = zfs.ONLY_IN_GUESTS
         elif spec.kernel_name not in reported_filesystems:
             reason = (
                 f"The kernel {environment['kernel']} of the worker cannot mount {spec.name}: "

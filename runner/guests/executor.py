@@ -17,10 +17,10 @@ from typing import Any
 from docker.models.containers import Container
 from docker.types import LogConfig
 
+from fsbench_web.catalog.configurations import networks
 from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.layers import QUICKER_MODULES, layer_modules
-from fsbench_web.catalog.configurations.networks import loopback
 from fsbench_web.catalog.workers.machines import (
     EMULATED,
     GUEST_DEVICE,
@@ -234,7 +234,7 @@ class GuestExecutor(DockerExecutor):
             why = str(error).rstrip(".")
             return BootedKernel(None, report | {"problem": f"It cannot be unpacked: {why}."})
         report["version"] = kernel.version
-        modules = {*layer_modules(), *loopback.modules()}
+        modules = {*layer_modules(), *networks.modules()}
         report["layers"] = sorted(name for name in modules if kernel.has(name))
         try:
             if not self.accelerator:

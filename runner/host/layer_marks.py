@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsbench_web.catalog.configurations.pools.zfs_commands import POOL
+from fsbench_web.catalog.configurations.zfs import POOL
 from runner.safety import blockdev, signatures
 from runner.safety.blockdev import ToolError, run_tool
 from runner.safety.marks import (

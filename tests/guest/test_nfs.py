@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from fsbench_web.catalog.configurations.networks.nfs import NFS_MODULES
+from fsbench_web.catalog.configurations.networks import NFS_MODULES
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.core import requirements

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fsbench_web.catalog.configurations.networks.smb import SMB_MODULES
+from fsbench_web.catalog.configurations.networks import SMB_MODULES
 from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.core import requirements

@@ -10,99 +10,76 @@ Documentation/filesystems/overlayfs.rst.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fsbench_web.catalog.configurations.options import Choice, Option, OptionError
+from fsbench_web.catalog.configurations.options import Option, OptionError
 from runner.safety.marks import MOUNTED_FILESYSTEMS
 
 
-def _words(
-    key: str, name: str, labels: Mapping[str, str], help: str = "", *, joined: bool = False
-) -> Option:
-    """An option with words of the mount as values: {value: label}."""
-    choices = tuple(Choice(value, (value,), label) for value, label in labels.items())
-    return Option(key, "mount", name, choices, help=help, is_joined=joined)
-
-
-def _bytes(key: str, name: str, maximum: int) -> Option:
-    return Option(
-        *(key, "mount", name),
-        minimum=512,
-        maximum=maximum,
-        template=f"{key}={{}}",
-        label_template=f"{key}{{}}",
-    )
+def _words(key: str, name: str, *values: str | tuple[str, ...]) -> Option:
+    """An option with words of the mount as values."""
+    return Option(key, "mount", name, "{}", "{}", values)
 
 
 def _versions(*numbers: str) -> Option:
-    return _words(
-        "vers", "Version of the protocol", {number: number for number in numbers}, joined=True
+    return Option(
+        *("vers", "mount", "Version of the protocol", "{}", "{}"), numbers, is_joined=True
+    )
+
+
+def _sizes(maximum: int) -> tuple[Option, ...]:
+    return tuple(
+        Option(*(key, "mount", name, f"{key}={{}}", f"{key}{{}}"), minimum=512, maximum=maximum)
+        for key, name in (("rsize", "Read size (bytes)"), ("wsize", "Write size (bytes)"))
     )
 
 
 _NCONNECT = Option(
-    *("nconnect", "mount", "Connections to the server"),
+    *("nconnect", "mount", "Connections to the server", "nconnect={}", "nconnect{}"),
     minimum=1,
     maximum=16,
-    template="nconnect={}",
-    label_template="nconnect{}",
 )
-_RECOVERY = _words("recovery", "When the server is silent", {"soft": "soft", "softerr": "softerr"})
-_SECURITY = {"sys": "sys", "krb5": "krb5", "krb5i": "krb5i", "krb5p": "krb5p"}
-_ATTRIBUTES = _words("attributes", "Attribute cache", {"noac": "noac"})
-_CLOSE_TO_OPEN = _words("consistency", "Close-to-open", {"nocto": "nocto"})
-_SYNC = _words("writes", "Writes", {"sync": "sync"})
-_FSC = _words("local_cache", "Cache on the client's disk", {"fsc": "fsc"})
+_SYNC = _words("writes", "Writes", "sync")
+_FSC = _words("local_cache", "Cache on the client's disk", "fsc")
 _MIB = 1024 * 1024
 
 OPTIONS: dict[str, tuple[Option, ...]] = {
     "nfs": (
         _versions("2", "3", "4.0", "4.1", "4.2"),
         _NCONNECT,
-        _words("proto", "Transport", {"tcp": "tcp", "udp": "udp", "rdma": "rdma"}),
-        _bytes("rsize", "Read size (bytes)", _MIB),
-        _bytes("wsize", "Write size (bytes)", _MIB),
-        _words("sec", "Security", _SECURITY),
-        *(_RECOVERY, _SYNC, _ATTRIBUTES, _CLOSE_TO_OPEN, _FSC),
+        _words("proto", "Transport", "tcp", "udp", "rdma"),
+        *_sizes(_MIB),
+        _words("sec", "Security", "sys", "krb5", "krb5i", "krb5p"),
+        _words("recovery", "When the server is silent", "soft", "softerr"),
+        _SYNC,
+        _words("attributes", "Attribute cache", "noac"),
+        _words("consistency", "Close-to-open", "nocto"),
+        _FSC,
     ),
     "cifs": (
         _versions("1.0", "2.0", "2.1", "3.0", "3.02", "3.1.1"),
-        _bytes("rsize", "Read size (bytes)", 16 * _MIB),
-        _bytes("wsize", "Write size (bytes)", 16 * _MIB),
-        _words("cache", "Cache", {"strict": "strict", "none": "nocache", "loose": "loose"}),
-        _words("channels", "Channels", {"multichannel": "multichannel"}),
-        _words("encryption", "Encryption", {"seal": "seal"}),
+        *_sizes(16 * _MIB),
+        _words("cache", "Cache", "strict", ("none", "nocache"), "loose"),
+        _words("channels", "Channels", "multichannel"),
+        _words("encryption", "Encryption", "seal"),
         _FSC,
     ),
-    "ceph": (
-        _bytes("rsize", "Read size (bytes)", 1024 * _MIB),
-        _bytes("wsize", "Write size (bytes)", 1024 * _MIB),
-        *(_SYNC, _FSC),
-    ),
-    "lustre": (
-        _words("locks", "File locks", {"flock": "flock", "localflock": "localflock"}),
-        _SYNC,
-    ),
+    "ceph": (*_sizes(1024 * _MIB), _SYNC, _FSC),
+    "lustre": (_words("locks", "File locks", "flock", "localflock"), _SYNC),
     "tmpfs": (
         _words(
-            *("huge", "Huge pages"),
-            {"always": "huge", "within_size": "hugewithin", "advise": "hugeadvise"},
+            *("huge", "Huge pages", ("always", "huge")),
+            *(("within_size", "hugewithin"), ("advise", "hugeadvise")),
         ),
     ),
     "overlay": (
-        _words("durability", "Durability", {"volatile": "volatile"}),
-        _words("metacopy", "Copies of metadata alone", {"on": "metacopy", "off": "nometacopy"}),
+        _words("durability", "Durability", "volatile"),
+        _words("metacopy", "Copies of metadata alone", ("on", "metacopy"), ("off", "nometacopy")),
     ),
     "sshfs": (),
     "glusterfs": (),
 }
 NAMES = {
-    "nfs": "NFS",
-    "cifs": "SMB",
-    "ceph": "CephFS",
-    "lustre": "Lustre",
-    "tmpfs": "tmpfs",
-    "overlay": "overlayfs",
-    "sshfs": "SSHFS",
-    "glusterfs": "GlusterFS",
+    **{"nfs": "NFS", "cifs": "SMB", "ceph": "CephFS", "lustre": "Lustre", "tmpfs": "tmpfs"},
+    **{"overlay": "overlayfs", "sshfs": "SSHFS", "glusterfs": "GlusterFS"},
 }
 # In effect without anybody asking: the largest sizes that the kernel agrees with a server.
 _USUAL = {

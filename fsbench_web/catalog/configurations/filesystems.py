@@ -9,14 +9,7 @@ mkfs.nilfs2(8), mkfs.exfat(8), mkntfs(8), bcachefs(8), mount(8); those of OpenZF
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fsbench_web.catalog.configurations import as_mounted, bcachefs
-from fsbench_web.catalog.configurations.foreign_options import (
-    EXFAT_ALIGNMENT,
-    EXFAT_CLUSTER,
-    NTFS_CLUSTER,
-    NTFS_COMPRESSION,
-    NTFS_PREALLOC,
-)
+from fsbench_web.catalog.configurations import as_mounted, options
 from fsbench_web.catalog.configurations.journals import (
     EXT_JOURNAL,
     JFS_JOURNAL,
@@ -25,51 +18,15 @@ from fsbench_web.catalog.configurations.journals import (
     XFS_LOG,
     ExternalJournal,
 )
-from fsbench_web.catalog.configurations.modern_options import (
-    BTRFS_CHECKSUM,
-    BTRFS_DISCARD,
-    BTRFS_SPACE_CACHE,
-    EXT_CLUSTER,
-    EXT_FAST_COMMIT,
-    EXT_ORPHAN_FILE,
-    F2FS_GC,
-    F2FS_LOGS,
-    F2FS_MODE,
-    LAZYTIME,
-    ONLINE_DISCARD,
-    OVERLAY,
-    XFS_BIGTIME,
-    XFS_LOG_SIZE,
-    XFS_REFLINK,
-    XFS_RMAPBT,
-)
-from fsbench_web.catalog.configurations.networks.loopback import NETWORK_OPTIONS
-from fsbench_web.catalog.configurations.options import (
-    AGCOUNT,
-    ATIME,
-    BARRIER,
-    BTRFS_COMPRESSION,
-    BTRFS_COPY_ON_WRITE,
-    BTRFS_DATA_PROFILE,
-    BTRFS_METADATA_PROFILE,
-    BTRFS_NODE_SIZE,
-    DIR_INDEX,
-    EXT_BLOCK_SIZE,
-    EXT_JOURNAL_SIZE,
-    INODE_SIZE,
-    JOURNAL_MODE,
-    LOGBUFS,
-    NILFS_ORDER,
-    REISER_TAILS,
-    Option,
-)
+from fsbench_web.catalog.configurations.networks import NETWORK_OPTIONS
+from fsbench_web.catalog.configurations.options import ATIME, LAZYTIME, ONLINE_DISCARD, Option
 from fsbench_web.catalog.configurations.options import OptionError as OptionError
-from fsbench_web.catalog.configurations.pools.zfs_options import ZFS_OPTIONS
+from fsbench_web.catalog.configurations.zfs import ZFS_OPTIONS
 from fsbench_web.core import requirements
 from fsbench_web.core.workloads import Workload, file_features
 from runner.safety.marks import OWN_LABEL as OWN_LABEL
 
-RAW, ZFS = "raw", "zfs"
+RAW, ZFS, BCACHEFS = "raw", "zfs", "bcachefs"
 
 
 @dataclass(frozen=True)
@@ -145,137 +102,103 @@ _EXT_JOURNAL_BASE = (
     *("-q", "-F", "-L", OWN_LABEL),
     *("-E", "lazy_itable_init=0,lazy_journal_init=0"),
 )
-_EXT_OPTIONS = (EXT_BLOCK_SIZE, INODE_SIZE, DIR_INDEX)
+_EXT_OPTIONS = (options.EXT_BLOCK_SIZE, options.INODE_SIZE, options.DIR_INDEX)
+_EXT_JOURNAL_OPTIONS = (
+    *(*_EXT_OPTIONS, options.EXT_JOURNAL_SIZE, options.JOURNAL_MODE, ATIME, options.BARRIER),
+)
+_NO_EXT_DISCARD = ("-E", "nodiscard")
+_ABOVE = (options.OVERLAY, *NETWORK_OPTIONS)
 
 FILESYSTEMS: dict[str, Filesystem] = {
     filesystem.slug: filesystem
     for filesystem in (
         Filesystem(
-            "ext2",
-            "ext2",
-            ("mkfs.ext2", *_EXT_BASE),
-            4 * MIB,
+            *("ext2", "ext2", ("mkfs.ext2", *_EXT_BASE), 4 * MIB),
             (*_EXT_OPTIONS, ATIME),
             notes="No journal: the high-water mark of the paper",
-            without_discard=("-E", "nodiscard"),
+            without_discard=_NO_EXT_DISCARD,
         ),
         Filesystem(
-            "ext3",
-            "ext3",
-            ("mkfs.ext3", *_EXT_JOURNAL_BASE),
-            16 * MIB,
-            (*_EXT_OPTIONS, EXT_JOURNAL_SIZE, JOURNAL_MODE, ATIME, BARRIER),
+            *("ext3", "ext3", ("mkfs.ext3", *_EXT_JOURNAL_BASE), 16 * MIB),
+            _EXT_JOURNAL_OPTIONS,
             journal=EXT_JOURNAL,
-            without_discard=("-E", "nodiscard"),
+            without_discard=_NO_EXT_DISCARD,
         ),
         Filesystem(
-            "ext4",
-            "ext4",
-            ("mkfs.ext4", *_EXT_JOURNAL_BASE),
-            16 * MIB,
+            *("ext4", "ext4", ("mkfs.ext4", *_EXT_JOURNAL_BASE), 16 * MIB),
             (
-                *(*_EXT_OPTIONS, EXT_JOURNAL_SIZE, JOURNAL_MODE, ATIME, BARRIER),
-                *(EXT_CLUSTER, EXT_FAST_COMMIT, EXT_ORPHAN_FILE, LAZYTIME, ONLINE_DISCARD),
-                *(OVERLAY, *NETWORK_OPTIONS),
+                *(*_EXT_JOURNAL_OPTIONS, options.EXT_CLUSTER, options.EXT_FAST_COMMIT),
+                *(options.EXT_ORPHAN_FILE, LAZYTIME, ONLINE_DISCARD, *_ABOVE),
             ),
             journal=EXT_JOURNAL,
-            without_discard=("-E", "nodiscard"),
+            without_discard=_NO_EXT_DISCARD,
         ),
         Filesystem(
-            "xfs",
-            "XFS",
-            ("mkfs.xfs", "-q", "-f", "-L", OWN_LABEL),
-            300 * MIB,
+            *("xfs", "XFS", ("mkfs.xfs", "-q", "-f", "-L", OWN_LABEL), 300 * MIB),
             (
-                *(AGCOUNT, LOGBUFS, ATIME),
-                *(XFS_REFLINK, XFS_RMAPBT, XFS_BIGTIME, XFS_LOG_SIZE, LAZYTIME, ONLINE_DISCARD),
-                *(OVERLAY, *NETWORK_OPTIONS),
+                *(options.AGCOUNT, options.LOGBUFS, ATIME, options.XFS_REFLINK),
+                *(options.XFS_RMAPBT, options.XFS_BIGTIME, options.XFS_LOG_SIZE),
+                *(LAZYTIME, ONLINE_DISCARD, *_ABOVE),
             ),
             journal=XFS_LOG,
             without_discard=("-K",),
         ),
         Filesystem(
-            "btrfs",
-            "Btrfs",
-            ("mkfs.btrfs", "-q", "-f", "-L", OWN_LABEL),
-            128 * MIB,
+            *("btrfs", "Btrfs", ("mkfs.btrfs", "-q", "-f", "-L", OWN_LABEL), 128 * MIB),
             (
-                *(BTRFS_DATA_PROFILE, BTRFS_METADATA_PROFILE, BTRFS_NODE_SIZE),
-                *(BTRFS_COMPRESSION, BTRFS_COPY_ON_WRITE, ATIME),
-                *(BTRFS_CHECKSUM, BTRFS_DISCARD, BTRFS_SPACE_CACHE),
-                *(OVERLAY, *NETWORK_OPTIONS),
+                *(options.BTRFS_DATA_PROFILE, options.BTRFS_METADATA_PROFILE),
+                *(options.BTRFS_NODE_SIZE, options.BTRFS_COMPRESSION, options.BTRFS_COPY_ON_WRITE),
+                *(ATIME, options.BTRFS_CHECKSUM, options.BTRFS_DISCARD, options.BTRFS_SPACE_CACHE),
+                *_ABOVE,
             ),
             without_discard=("-K",),
             takes_several=True,
         ),
         Filesystem(
-            "jfs",
-            "JFS",
-            ("mkfs.jfs", "-q", "-L", OWN_LABEL),
-            16 * MIB,
-            (ATIME,),
+            *("jfs", "JFS", ("mkfs.jfs", "-q", "-L", OWN_LABEL), 16 * MIB, (ATIME,)),
             journal=JFS_JOURNAL,
         ),
         Filesystem(
-            "reiser3",
-            "ReiserFS",
             # Twice -f: no question, also for a whole device.
-            ("mkfs.reiserfs", "-q", "-f", "-f", "-l", OWN_LABEL),
-            40 * MIB,
-            (REISER_TAILS, JOURNAL_MODE, ATIME),
+            *("reiser3", "ReiserFS", ("mkfs.reiserfs", "-q", "-f", "-f", "-l", OWN_LABEL)),
+            *(40 * MIB, (options.REISER_TAILS, options.JOURNAL_MODE, ATIME)),
             notes="Version 3; Linux removed it in 6.13",
             journal=REISER_JOURNAL,
         ),
         Filesystem(
-            "f2fs",
-            "F2FS",
-            ("mkfs.f2fs", "-q", "-f", "-l", OWN_LABEL),
-            64 * MIB,
-            (ATIME, F2FS_MODE, F2FS_GC, F2FS_LOGS, LAZYTIME),
+            *("f2fs", "F2FS", ("mkfs.f2fs", "-q", "-f", "-l", OWN_LABEL), 64 * MIB),
+            (ATIME, options.F2FS_MODE, options.F2FS_GC, options.F2FS_LOGS, LAZYTIME),
             without_discard=("-t", "0"),
         ),
         Filesystem(
-            "nilfs2",
-            "NILFS2",
-            ("mkfs.nilfs2", "-q", "-f", "-L", OWN_LABEL),
-            136 * MIB,
-            (NILFS_ORDER, ATIME),
+            *("nilfs2", "NILFS2", ("mkfs.nilfs2", "-q", "-f", "-L", OWN_LABEL), 136 * MIB),
+            (options.NILFS_ORDER, ATIME),
             without_discard=("-K",),
         ),
         Filesystem(
-            "exfat",
-            "exFAT",
-            ("mkfs.exfat", "-L", OWN_LABEL),
-            16 * MIB,
-            (EXFAT_CLUSTER, EXFAT_ALIGNMENT, ATIME, ONLINE_DISCARD),
+            *("exfat", "exFAT", ("mkfs.exfat", "-L", OWN_LABEL), 16 * MIB),
+            (options.EXFAT_CLUSTER, options.EXFAT_ALIGNMENT, ATIME, ONLINE_DISCARD),
             notes="No journal, links or permissions: of cards and sticks",
             lacks=frozenset(file_features.ALL),
         ),
         Filesystem(
-            "ntfs3",
-            "NTFS3",
             # -F: the LUN is a whole device, not a partition; -Q: it is not written with zeros.
-            ("mkntfs", "-q", "-Q", "-F", "-L", OWN_LABEL),
-            16 * MIB,
-            (NTFS_CLUSTER, NTFS_COMPRESSION, NTFS_PREALLOC, ATIME, ONLINE_DISCARD),
+            *("ntfs3", "NTFS3", ("mkntfs", "-q", "-Q", "-F", "-L", OWN_LABEL), 16 * MIB),
+            (
+                *(options.NTFS_CLUSTER, options.NTFS_COMPRESSION, options.NTFS_PREALLOC),
+                *(ATIME, ONLINE_DISCARD),
+            ),
             notes="NTFS by the kernel's own driver, Linux 5.15 and newer",
         ),
         Filesystem(
-            bcachefs.SLUG,
-            "bcachefs",
-            ("mkfs.bcachefs", "-q", "-f", "-L", OWN_LABEL),
-            64 * MIB,
-            (*bcachefs.OPTIONS, ATIME),
+            *(BCACHEFS, "bcachefs", ("mkfs.bcachefs", "-q", "-f", "-L", OWN_LABEL), 64 * MIB),
+            (*options.BCACHEFS_OPTIONS, ATIME),
             notes="In Linux 6.7 to 6.17; its tools are in no release of Debian",
             takes_several=True,
             takes_cache=True,
         ),
         Filesystem(
-            ZFS,
-            "OpenZFS",
-            ("zpool", "create"),
-            128 * MIB,
-            ZFS_OPTIONS,
+            *(ZFS, "OpenZFS", ("zpool", "create"), 128 * MIB, ZFS_OPTIONS),
             notes="A pool of its own, in guests alone: modules are built for their kernel",
             takes_several=True,
             is_pool=True,
@@ -283,8 +206,8 @@ FILESYSTEMS: dict[str, Filesystem] = {
     )
 }
 AS_MOUNTED: dict[str, Filesystem] = {
-    slug: Filesystem(slug, as_mounted.NAMES[slug], (), 0, options)
-    for slug, options in as_mounted.OPTIONS.items()
+    slug: Filesystem(slug, as_mounted.NAMES[slug], (), 0, mount_options)
+    for slug, mount_options in as_mounted.OPTIONS.items()
 }
 # What a LUN is measured as that has no file system: a contender like any other.
 ON_LUNS = {
@@ -301,14 +224,8 @@ EXTERNAL_JOURNAL_FILESYSTEMS = tuple(slug for slug, spec in FILESYSTEMS.items() 
 # What stands in labels: the name in sysfs of today's kernels, and of what the multi-queue block
 # layer renamed or dropped (noop -> none, deadline -> mq-deadline) what the paper writes.
 SCHEDULER_LABELS = {
-    "none": "none",
-    "mq-deadline": "mq-deadline",
-    "kyber": "kyber",
-    "bfq": "bfq",
-    "noop": "noop",
-    "deadline": "dl",
-    "cfq": "cfq",
-    "anticipatory": "as",
+    **{name: name for name in ("none", "mq-deadline", "kyber", "bfq", "noop")},
+    **{"deadline": "dl", "cfq": "cfq", "anticipatory": "as"},
 }
 
 
@@ -338,19 +255,19 @@ def workload_problem(slug: str, workload: Workload) -> str:
     )
 
 
-def validated_options(slug: str, options: Mapping[str, object]) -> dict[str, str]:
+def validated_options(slug: str, values: Mapping[str, object]) -> dict[str, str]:
     """The options with every value as its canonical text, in the order of the file system's list.
 
     Empty values mean "the tool's default" and are dropped. Raises OptionError for a key or value
     that is not allowed.
     """
     spec = filesystem(slug)
-    for key in options:
+    for key in values:
         spec.option(key)
     return {
-        option.key: option.choice(options[option.key]).value
+        option.key: option.choice(values[option.key]).value
         for option in spec.options
-        if options.get(option.key) not in (None, "")
+        if values.get(option.key) not in (None, "")
     }
 
 

@@ -151,7 +151,7 @@ def _value_of(option: Option, word: str) -> str | None:
     for choice in option.choices:
         if choice.label == word:
             return choice.value
-    if not option.label_template:
+    if option.choices:
         return None
     before, after = option.label_template.split("{}")
     # No leading zero: the label of 4 is ag4, and ag04 is not something fsbench writes.

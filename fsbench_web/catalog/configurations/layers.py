@@ -1,36 +1,19 @@
-"""The layers between LUNs and a file system, and their options.
+"""The layers between LUNs and a file system, and their options. Pure: no Django.
 
-Pure: no Django. A layer takes the devices below it and gives those that stand on it: md and LVM one
-of all, the others one of each. ``commands.layers`` makes them and takes them down. Their options
-are in ``layer_options``, with the sources.
+A layer takes the devices below it and gives those that stand on it: md and LVM one of all, the
+others one of each. ``commands.layers`` makes them and takes them down. Sources: mdadm(8), md(4),
+lvcreate(8), lvmthin(7), lvmcache(7), cryptsetup(8), integritysetup(8), make-bcache(8) and of Linux
+Documentation/admin-guide/device-mapper/dm-integrity.rst, Documentation/admin-guide/bcache.rst.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fsbench_web.catalog.configurations.layer_options import (
-    BCACHE_BUCKET,
-    BCACHE_MODE,
-    BCACHE_SEQUENTIAL,
-    BITMAP,
-    CACHE_MODE,
-    CHUNK,
-    CIPHER,
-    INTEGRITY_ALGORITHM,
-    INTEGRITY_MODE,
-    KEY_BITS,
-    LAYOUT,
-    LEVEL,
-    SECTOR_SIZE,
-    STRIPE,
-    THIN_CHUNK,
-    WORKQUEUES,
-)
 from fsbench_web.catalog.configurations.options import (
     PROFILE_LEAST_LUNS,
-    Choice,
     Option,
     OptionError,
+    arguments_of,
 )
 
 
@@ -60,69 +43,156 @@ class LayerKind:
         )
 
 
+_SECTOR_SIZE = Option(
+    *("sector_size", "layer", "Sector size (bytes)", "--sector-size {}", "s{}"),
+    ("512", "4096"),
+    "Default: that of the LUN, or 4096 where it says so",
+)
+_WAITS = "writes wait for the slow LUNs"
+_WAITS_FOR_CACHE = "writes wait for the cache alone"
+_ON_CACHE = "On the LUN with the role cache"
+_CHUNKS = ("4", "16", "64", "128", "256", "512", "1024")
+_RAID456 = ("raid456",)
+_DM_CACHE = ("dm_cache", "dm_cache_smq")
+
 LAYERS: dict[str, LayerKind] = {
     kind.slug: kind
     for kind in (
         LayerKind(
-            "md",
-            "md",
-            "md",
-            (LEVEL, CHUNK, BITMAP),
-            ("mdadm",),
-            "mdadm",
+            *("md", "md", "md"),
+            (
+                Option(
+                    *("level", "layer", "RAID level", "--level={}", "{}"),
+                    ("raid0", "raid1", "raid10", "raid5", "raid6"),
+                ),
+                Option(
+                    *("chunk_kb", "layer", "Chunk (KB)", "--chunk={}", "c{}"),
+                    _CHUNKS,
+                    "Default: 512",
+                ),
+                Option(
+                    *("bitmap", "layer", "Write-intent bitmap", "--bitmap={}", ""),
+                    (
+                        ("internal", "bitmap", "the default here"),
+                        ("none", "nobitmap", "a crash means a resync of the whole array"),
+                    ),
+                ),
+            ),
+            *(("mdadm",), "mdadm"),
             {
-                "": ("md_mod",),
-                "raid0": ("raid0",),
-                "raid1": ("raid1",),
-                "raid10": ("raid10",),
-                "raid5": ("raid456",),
-                "raid6": ("raid456",),
+                **{"": ("md_mod",), "raid0": ("raid0",), "raid1": ("raid1",)},
+                **{"raid10": ("raid10",), "raid5": _RAID456, "raid6": _RAID456},
             },
             ("level",),
         ),
         LayerKind(
-            "lvm",
-            "LVM",
-            "lvm",
-            (LAYOUT, STRIPE, THIN_CHUNK, CACHE_MODE),
-            ("lvm", "thin_check", "cache_check"),
-            "lvm2",
+            *("lvm", "LVM", "lvm"),
+            (
+                Option(
+                    *("layout", "layer", "Layout", "--type {}", "{}"),
+                    (
+                        ("linear", "", "one LUN after the other"),
+                        "striped",
+                        ("thin", "", "a thin volume in a pool of all LUNs"),
+                    ),
+                ),
+                Option(
+                    *("stripe_kb", "layer", "Stripe (KB)", "{}k", "s{}"), _CHUNKS, "Default: 64"
+                ),
+                Option(
+                    *("thin_chunk_kb", "layer", "Chunk of a thin pool (KB)", "{}k", "t{}"),
+                    _CHUNKS[2:],
+                    "Default: 64, more for a large pool",
+                ),
+                Option(
+                    *("cache_mode", "layer", "Cache", "{}", "{}"),
+                    (("writethrough", "", _WAITS), ("writeback", "", _WAITS_FOR_CACHE)),
+                    _ON_CACHE,
+                ),
+            ),
+            *(("lvm", "thin_check", "cache_check"), "lvm2"),
             {
-                "": ("dm_mod",),
-                "thin": ("dm_thin_pool",),
-                "writethrough": ("dm_cache", "dm_cache_smq"),
-                "writeback": ("dm_cache", "dm_cache_smq"),
+                **{"": ("dm_mod",), "thin": ("dm_thin_pool",)},
+                **{"writethrough": _DM_CACHE, "writeback": _DM_CACHE},
             },
             ("layout",),
         ),
         LayerKind(
-            "luks",
-            "dm-crypt (LUKS2)",
-            "luks",
-            (CIPHER, KEY_BITS, SECTOR_SIZE, WORKQUEUES),
-            ("cryptsetup",),
-            "cryptsetup-bin",
-            {
-                "": ("dm_crypt", "xts", "algif_skcipher"),
-                "aes-cbc-essiv": ("cbc", "essiv"),
-            },
+            *("luks", "dm-crypt (LUKS2)", "luks"),
+            (
+                Option(
+                    *("cipher", "layer", "Cipher"),
+                    values=(
+                        ("aes-xts", "xts", "the default", "--cipher aes-xts-plain64"),
+                        ("aes-cbc-essiv", "cbc", "before 2013", "--cipher aes-cbc-essiv:sha256"),
+                    ),
+                ),
+                Option(
+                    *("key_bits", "layer", "Key (bits)", "--key-size {}", "k{}"),
+                    ("256", "512"),
+                    "XTS splits it in two: 512 is AES-256. Default: 512, of CBC 256",
+                ),
+                _SECTOR_SIZE,
+                Option(
+                    *("workqueues", "layer", "Queues of dm-crypt"),
+                    *("--perf-no_read_workqueue --perf-no_write_workqueue", "nowq"),
+                    (("off", "", "encrypted where it is submitted; Linux 5.9 and newer"),),
+                ),
+            ),
+            *(("cryptsetup",), "cryptsetup-bin"),
+            {"": ("dm_crypt", "xts", "algif_skcipher"), "aes-cbc-essiv": ("cbc", "essiv")},
         ),
         LayerKind(
-            "integrity",
-            "dm-integrity",
-            "integrity",
-            (INTEGRITY_ALGORITHM, INTEGRITY_MODE, SECTOR_SIZE),
-            ("integritysetup",),
-            "cryptsetup-bin",
+            *("integrity", "dm-integrity", "integrity"),
+            (
+                Option(
+                    *("algorithm", "layer", "Checksum", "--integrity {}", "{}"),
+                    (
+                        ("crc32c", "", "4 bytes of each sector; the default"),
+                        ("sha256", "", "32 bytes of each sector"),
+                    ),
+                ),
+                Option(
+                    *("writes", "layer", "Writes", "", "{}"),
+                    (
+                        ("journal", "", "all data twice, with their checksums; the default"),
+                        ("bitmap", "", "a crash means recalculation", "--integrity-bitmap-mode"),
+                        (
+                            *("direct", "nojournal", "a crash leaves wrong checksums"),
+                            "--integrity-no-journal",
+                        ),
+                    ),
+                ),
+                _SECTOR_SIZE,
+            ),
+            *(("integritysetup",), "cryptsetup-bin"),
             {"": ("dm_integrity",)},
         ),
         LayerKind(
-            "bcache",
-            "bcache",
-            "bcache",
-            (BCACHE_MODE, BCACHE_BUCKET, BCACHE_SEQUENTIAL),
-            ("make-bcache",),
-            "bcache-tools",
+            *("bcache", "bcache", "bcache"),
+            (
+                Option(
+                    *("cache_mode", "layer", "Cache", "", "{}"),
+                    (
+                        ("writethrough", "", _WAITS),
+                        ("writeback", "", _WAITS_FOR_CACHE),
+                        ("writearound", "", "reads alone are cached"),
+                    ),
+                    _ON_CACHE,
+                ),
+                Option(
+                    *("bucket_kb", "layer", "Bucket of the cache (KB)", "--bucket {}k", "b{}"),
+                    ("64", "256", "512", "1024", "2048"),
+                    "Default: 512",
+                ),
+                Option(
+                    *("sequential", "layer", "Sequential requests", "--sequential-cutoff=0"),
+                    "sequential",
+                    (("cached", "", "cached too"),),
+                    "Default: what is longer than 4 MiB passes the cache",
+                ),
+            ),
+            *(("make-bcache",), "bcache-tools"),
             {"": ("bcache",)},
             ("cache_mode",),
         ),
@@ -167,7 +237,9 @@ class Layer:
     def label(self) -> str:
         """``md-raid1-c64``: the part of a configuration's label."""
         kind = LAYERS[self.kind]
-        return "-".join([kind.word, *(choice.label for choice in self._choices())])
+        chosen = [option for option in kind.options if option.key in self.options]
+        labels = (option.choice(self.options[option.key]).label for option in chosen)
+        return "-".join([kind.word, *labels])
 
     @property
     def words(self) -> str:
@@ -185,23 +257,10 @@ class Layer:
         needed = LAYERS[self.kind].modules
         return [name for key in ("", *self.options.values()) for name in needed.get(key, ())]
 
-    def _choices(self) -> list[Choice]:
-        kind = LAYERS[self.kind]
-        return [
-            option.choice(self.options[option.key])
-            for option in kind.options
-            if option.key in self.options
-        ]
-
     def arguments(self, *keys: str) -> list[str]:
         """What the options named add to a command."""
-        kind = LAYERS[self.kind]
-        return [
-            argument
-            for key in keys
-            if key in self.options
-            for argument in kind.option(key).choice(self.options[key]).arguments
-        ]
+        options = [LAYERS[self.kind].option(key) for key in keys if key in self.options]
+        return arguments_of(options, self.options, "layer")
 
 
 def _lower(name: str) -> str:

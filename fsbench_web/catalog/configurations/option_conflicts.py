@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from fsbench_web.catalog.configurations import bcachefs
-from fsbench_web.catalog.configurations.filesystems import ALL, FILESYSTEMS
+from fsbench_web.catalog.configurations import networks, zfs
+from fsbench_web.catalog.configurations.filesystems import ALL, BCACHEFS, FILESYSTEMS
 from fsbench_web.catalog.configurations.layers import conflicts, has_cache, remaining_devices
-from fsbench_web.catalog.configurations.networks import loopback
 from fsbench_web.catalog.configurations.options import PROFILE_LEAST_LUNS
-from fsbench_web.catalog.configurations.pools.zfs_options import zfs_conflicts
 from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, LunCounts
 from fsbench_web.catalog.models import Lun
 from fsbench_web.core.numbers import size
@@ -31,20 +29,16 @@ def option_conflicts(
         yield from _folder_conflicts(slug, lun, journal, shape)
         return
     yield from _stack_conflicts(slug, options, shape)
-    yield from loopback.conflicts(options)
+    yield from networks.conflicts(options)
     if slug == "btrfs" and "compression" in options and options.get("copy_on_write") == "off":
         # btrfs(5): nodatacow implies nodatasum, and disables compression.
         yield "Btrfs does not compress without copy on write: set only one of the two."
-    if journal is not None and "journal_size_mb" in options:
-        yield (
-            f"The journal on {journal.name} has the size of that LUN: leave out the journal size "
-            f"of {FILESYSTEMS[slug].name}, or keep the journal on the LUN itself."
-        )
-    if journal is not None and "log_size_mb" in options:
-        yield (
-            f"The log on {journal.name} has the size of that LUN: leave out the log size of "
-            f"{FILESYSTEMS[slug].name}, or keep the log on the LUN itself."
-        )
+    for word in ("journal", "log"):
+        if journal is not None and f"{word}_size_mb" in options:
+            yield (
+                f"The {word} on {journal.name} has the size of that LUN: leave out the {word} size "
+                f"of {FILESYSTEMS[slug].name}, or keep the {word} on the LUN itself."
+            )
     if lun is None or lun.size_bytes is None:
         return
     lun_size = size(lun.size_bytes)
@@ -95,14 +89,15 @@ def _stack_conflicts(slug: str, options: Mapping[str, str], shape: LunCounts) ->
     """Why this file system cannot stand on so many LUNs, or needs more."""
     name = FILESYSTEMS[slug].name
     devices = remaining_devices(shape.layers, shape.data)
-    if FILESYSTEMS[slug].is_pool:
-        yield from _pool_conflicts(options, shape, devices)
-        return
-    takes_cache = FILESYSTEMS[slug].takes_cache
+    # A pool uses the LUNs of every role that no layer takes.
+    takes_cache = FILESYSTEMS[slug].takes_cache or FILESYSTEMS[slug].is_pool
     yield from conflicts(shape.layers, shape.data, shape.cache, takes_cache)
-    if slug == bcachefs.SLUG:
+    if FILESYSTEMS[slug].is_pool:
+        yield from zfs.conflicts(options, shape, devices)
+        return
+    if slug == BCACHEFS:
         caches = 0 if has_cache(shape.layers) else shape.cache
-        yield from bcachefs.conflicts(options, devices, caches)
+        yield from _bcachefs_conflicts(options, devices, caches)
     if devices > 1 and not FILESYSTEMS[slug].takes_several:
         *others, last = (
             filesystem.name for filesystem in FILESYSTEMS.values() if filesystem.takes_several
@@ -123,7 +118,17 @@ def _stack_conflicts(slug: str, options: Mapping[str, str], shape: LunCounts) ->
             )
 
 
-def _pool_conflicts(options: Mapping[str, str], shape: LunCounts, devices: int) -> Iterator[str]:
-    """Of a pool, which uses the LUNs of every role that no layer takes."""
-    yield from conflicts(shape.layers, shape.data, shape.cache, takes_cache=True)
-    yield from zfs_conflicts(options, shape, devices)
+def _bcachefs_conflicts(options: Mapping[str, str], devices: int, caches: int) -> Iterator[str]:
+    for key in ("data_replicas", "metadata_replicas"):
+        copies = int(options.get(key, "1"))
+        if copies > devices:
+            yield (
+                f"bcachefs with {key} {copies} is made over {copies} devices or more, and here "
+                f"over {devices}: name further LUNs in its stack."
+            )
+    if "copy_on_write" in options:
+        for key, word in (("compression", "compress"), ("data_checksum", "checksum data")):
+            if options.get(key, "none") != "none":
+                yield f"bcachefs does not {word} without copy on write: set only one of the two."
+    if "cache_mode" in options and not caches:
+        yield "A cache of bcachefs needs a LUN with the role cache."

@@ -18,8 +18,8 @@ from fsbench_web.catalog.configurations.filesystems import (
 )
 from fsbench_web.catalog.configurations.labels import canonical_scheduler
 from fsbench_web.catalog.configurations.layers import Layer, programs_of
-from fsbench_web.catalog.configurations.networks.loopback import network_of
-from fsbench_web.catalog.configurations.pools.zfs_options import HOW_TO_GET_ZFS
+from fsbench_web.catalog.configurations.networks import network_of
+from fsbench_web.catalog.configurations.zfs import HOW_TO_GET_ZFS
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.machines import GuestAbility, GuestKernel, guest_ability
 from fsbench_web.catalog.workers.setup import WorkerSetup, worker_setup

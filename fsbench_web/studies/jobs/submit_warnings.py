@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from fsbench_web.catalog.configurations.filesystems import ALL
 from fsbench_web.catalog.configurations.options import BTRFS_COMPRESSION, JOURNAL_MODE
-from fsbench_web.catalog.configurations.pools.zfs_options import PRIMARYCACHE
+from fsbench_web.catalog.configurations.zfs import PRIMARYCACHE
 from fsbench_web.catalog.workers import capacity, same_host
 from fsbench_web.core.stats.verdicts import LEAST_BLOCKS, least_blocks
 from fsbench_web.studies.jobs.planned_runs import PlannedRun

@@ -11,10 +11,10 @@ import plotly.graph_objects as go
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q, QuerySet
 
-from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
 from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import ALL, OptionError
 from fsbench_web.catalog.configurations.journals import JournalLun
+from fsbench_web.catalog.configurations.planned import PlannedCommand
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
 from fsbench_web.catalog.configurations.stacks import LunCounts
 from fsbench_web.catalog.workers.machines import CONSOLE, GUEST_DEVICE, GUEST_JOURNAL_DEVICE, OOPS

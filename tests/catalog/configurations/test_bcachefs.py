@@ -2,13 +2,13 @@
 
 import pytest
 
-from fsbench_web.catalog.configurations import bcachefs
 from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command, mount_command
 from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import OptionError, validated_options
 from fsbench_web.catalog.configurations.labels import configuration_label, parse_label
 from fsbench_web.catalog.configurations.layers import Layer
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
+from fsbench_web.catalog.configurations.options import BCACHEFS_OPTIONS
 from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, LunCounts, Member
 from fsbench_web.core.workloads import MOUNT_POINT, workload_of
 
@@ -93,7 +93,7 @@ def test_what_goes_together_is_not_refused() -> None:
 
 
 def test_labels_say_every_option_and_are_read_again() -> None:
-    for option in bcachefs.OPTIONS:
+    for option in BCACHEFS_OPTIONS:
         for choice in option.choices:
             options = {option.key: choice.value}
             label = configuration_label(

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from fsbench_web.catalog.configurations import networks
 from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command, mount_command
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS, validated_options
 from fsbench_web.catalog.configurations.labels import configuration_label, parse_label
-from fsbench_web.catalog.configurations.networks import nfs
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from runner.plan import RunPlan, plan_run
 
@@ -41,7 +41,7 @@ def test_the_file_system_itself_is_made_and_mounted_as_without_it(slug: str) -> 
 
 
 def test_only_those_that_can_be_exported_have_it() -> None:
-    having = {slug for slug, spec in FILESYSTEMS.items() if nfs.NFS in spec.options}
+    having = {slug for slug, spec in FILESYSTEMS.items() if networks.NFS in spec.options}
     assert having == {"ext4", "xfs", "btrfs"}
 
 
@@ -75,7 +75,7 @@ def test_what_is_chosen_reaches_server_and_client() -> None:
     assert client[5:] == ["127.0.0.1:/", "/mnt/fsbench"]
     words = set(client[4].split(","))
     assert {"vers=4.2", "nconnect=4", "rsize=65536", "wsize=1048576", "hard"} <= words
-    old = nfs.mount_command({"nfs": "3"}, "/m")
+    old = networks.NETWORKS[0].mount_command({"nfs": "3"}, "/m")
     assert old[-2:] == ("127.0.0.1:/run/fsbench.served", "/m")
     assert {"vers=3", "nolock", "mountport=20048"} <= set(old[4].split(","))
     assert "nconnect" not in old[4]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from fsbench_web.catalog.configurations import networks
 from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command, mount_command
 from fsbench_web.catalog.configurations.filesystems import (
     FILESYSTEMS,
@@ -12,7 +13,6 @@ from fsbench_web.catalog.configurations.filesystems import (
     validated_options,
 )
 from fsbench_web.catalog.configurations.labels import configuration_label, parse_label
-from fsbench_web.catalog.configurations.networks import smb
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from fsbench_web.core import requirements
 from runner.agent.preparation import smb as server
@@ -41,7 +41,7 @@ def test_the_file_system_itself_is_made_and_mounted_as_without_it(slug: str) -> 
 
 
 def test_only_those_that_can_be_exported_have_it() -> None:
-    having = {slug for slug, spec in FILESYSTEMS.items() if smb.SMB in spec.options}
+    having = {slug for slug, spec in FILESYSTEMS.items() if networks.SMB in spec.options}
     assert having == {"ext4", "xfs", "btrfs"}
 
 
@@ -78,7 +78,7 @@ def test_what_is_chosen_reaches_the_client_and_no_password_stands_in_a_command()
     words = set(client[4].split(","))
     assert {"vers=3.1.1", "sec=ntlmssp", "seal", "cache=none", "hard"} <= words
     assert f"credentials={server.CREDENTIALS}" in words
-    plain = smb.mount_command({"smb": "3.1.1"}, "/m")[4].split(",")
+    plain = networks.NETWORKS[1].mount_command({"smb": "3.1.1"}, "/m")[4].split(",")
     assert not {"seal", "sign"} & set(plain)
 
 

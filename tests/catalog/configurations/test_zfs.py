@@ -2,8 +2,8 @@
 
 import pytest
 
+from fsbench_web.catalog.configurations import zfs
 from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command
-from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
 from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import (
     FILESYSTEMS,
@@ -13,7 +13,7 @@ from fsbench_web.catalog.configurations.filesystems import (
 from fsbench_web.catalog.configurations.labels import configuration_label, parse_label
 from fsbench_web.catalog.configurations.layers import Layer
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
-from fsbench_web.catalog.configurations.pools import zfs_commands
+from fsbench_web.catalog.configurations.planned import PlannedCommand
 from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, LunCounts, Member
 from fsbench_web.core.workloads import MOUNT_POINT, workload_of
 
@@ -192,4 +192,4 @@ def test_no_text_of_anybody_gets_into_a_command(options: dict[str, str]) -> None
 def test_it_has_no_mkfs_of_its_own() -> None:
     with pytest.raises(OptionError, match="as a pool"):
         mkfs_command("zfs", {}, "/dev/vda")
-    assert zfs_commands.node("/dev/mapper/fsbench0-0") == f"{POOL}/fsbench0-0"
+    assert zfs.node("/dev/mapper/fsbench0-0") == f"{POOL}/fsbench0-0"

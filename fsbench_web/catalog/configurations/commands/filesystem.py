@@ -2,19 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 
-from fsbench_web.catalog.configurations import bcachefs
 from fsbench_web.catalog.configurations.filesystems import (
+    BCACHEFS,
     Filesystem,
     external_journal,
     filesystem,
     validated_options,
 )
-from fsbench_web.catalog.configurations.journals import (
-    JournalLun,
-)
-from fsbench_web.catalog.configurations.options import (
-    OptionError,
-)
+from fsbench_web.catalog.configurations.journals import JournalLun
+from fsbench_web.catalog.configurations.options import OptionError, arguments_of
+
+# Targets of bcachefs are named by the labels of devices: what is written goes to the foreground
+# target, is moved to the background target later, and what is read is copied to the promote target.
+_TARGETS = {
+    "writeback": {"foreground": "cache", "promote": "cache", "background": "data"},
+    "writearound": {"foreground": "data", "promote": "cache", "background": "data"},
+}
 
 
 def journal_command(slug: str, options: Mapping[str, object], journal: JournalLun) -> list[str]:
@@ -44,13 +47,8 @@ def mkfs_command(
     spec = _require_mkfs(slug)
     devices = _all_devices(spec, device, further)
     if spec.takes_cache:
-        devices = bcachefs.mkfs_arguments(options, devices, caches)
-    arguments = [
-        argument
-        for option in spec.options
-        if option.stage == "mkfs" and option.key in options
-        for argument in option.choice(options[option.key]).arguments
-    ]
+        devices = _bcachefs_devices(options, devices, caches)
+    arguments = arguments_of(spec.options, options, "mkfs")
     if journal is not None:
         arguments += external_journal(slug).mkfs_arguments(journal, options)
     arguments = _features_together(arguments)
@@ -66,7 +64,7 @@ def _require_mkfs(slug: str) -> Filesystem:
     if not spec.is_made:
         raise OptionError(f"{spec.name} is measured as a host has mounted it, and never made.")
     if spec.is_pool:
-        raise OptionError(f"{spec.name} is made as a pool (pools.zfs_commands).")
+        raise OptionError(f"{spec.name} is made as a pool (zfs.pool).")
     return spec
 
 
@@ -74,6 +72,21 @@ def _all_devices(spec: Filesystem, device: str, further: Sequence[str]) -> list[
     if further and not spec.takes_several:
         raise OptionError(f"{spec.name} is made on one device: put a layer over several LUNs.")
     return [device, *further]
+
+
+def _bcachefs_devices(
+    options: Mapping[str, object], devices: Sequence[str], caches: Sequence[str]
+) -> list[str]:
+    """The devices, each with its label where there is a cache."""
+    if not caches:
+        return list(devices)
+    targets = _TARGETS[str(options.get("cache_mode") or "writeback")]
+    arguments = [f"--{name}_target={target}" for name, target in targets.items()]
+    for label, group in (("data", devices), ("cache", caches)):
+        for number, device in enumerate(group):
+            # Options of a device stand before it.
+            arguments += [f"--label={label}.{label}{number}", device]
+    return arguments
 
 
 def _features_together(arguments: list[str]) -> list[str]:
@@ -110,21 +123,15 @@ def mount_command(
 ) -> list[str]:
     """The arguments that mount ``device``, and with it the others (see ``mkfs_command``)."""
     spec = _require_mkfs(slug)
-    words = [
-        argument
-        for option in spec.options
-        if option.stage == "mount" and option.key in options
-        for argument in option.choice(options[option.key]).arguments
-    ]
+    words = arguments_of(spec.options, options, "mount")
     if journal is not None:
         words += external_journal(slug).mount_words(journal)
-    if slug == bcachefs.SLUG:
+    source, by_kernel = device, []
+    if slug == BCACHEFS:
         # By the kernel alone (-i): the tool's own mount would look at every disk of the host.
-        source = bcachefs.mount_source([device, *further, *caches])
-        flags = ["-o", ",".join(words)] if words else []
-        return ["mount", "-i", "-t", spec.kernel_name, *flags, source, mount_point]
-    if further:
+        source, by_kernel = ":".join([device, *further, *caches]), ["-i"]
+    elif further:
         # Named one by one (btrfs(5), device=): a scan would look at every disk of the host.
         words += [f"device={member}" for member in _all_devices(spec, device, further)]
     flags = ["-o", ",".join(words)] if words else []
-    return ["mount", "-t", spec.kernel_name, *flags, device, mount_point]
+    return ["mount", *by_kernel, "-t", spec.kernel_name, *flags, source, mount_point]

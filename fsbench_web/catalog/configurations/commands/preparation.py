@@ -1,7 +1,7 @@
 """What prepares the LUN of a run, fills its file system and looks at both. Pure: no Django."""
 
-from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
 from fsbench_web.catalog.configurations.filesystems import filesystem as find_filesystem
+from fsbench_web.catalog.configurations.planned import PlannedCommand
 from fsbench_web.catalog.configurations.preparation import (
     LEAST_SPRANDOM_REGIONS,
     MIB,

@@ -5,15 +5,14 @@ Every part comes from the closed lists of ``catalog.configurations.filesystems``
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from fsbench_web.catalog.configurations import zfs
 from fsbench_web.catalog.configurations.commands.filesystem import (
     journal_command,
     mkfs_command,
     mount_command,
 )
 from fsbench_web.catalog.configurations.commands.layers import LayerCommands, layer_commands
-from fsbench_web.catalog.configurations.commands.planned import PlannedCommand
 from fsbench_web.catalog.configurations.commands.preparation import (
     LAYOUT_OUTPUTS,
     device_commands,
@@ -21,18 +20,12 @@ from fsbench_web.catalog.configurations.commands.preparation import (
     layout_commands,
     probe_commands,
 )
-from fsbench_web.catalog.configurations.filesystems import (
-    RAW,
-    OptionError,
-    workload_problem,
-)
-from fsbench_web.catalog.configurations.filesystems import (
-    filesystem as find_filesystem,
-)
+from fsbench_web.catalog.configurations.filesystems import RAW, OptionError, workload_problem
+from fsbench_web.catalog.configurations.filesystems import filesystem as find_filesystem
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.layers import Layer, has_cache
-from fsbench_web.catalog.configurations.networks.loopback import network_of
-from fsbench_web.catalog.configurations.pools import zfs_commands
+from fsbench_web.catalog.configurations.networks import network_of
+from fsbench_web.catalog.configurations.planned import FilesystemCommands, PlannedCommand
 from fsbench_web.catalog.configurations.preparation import (
     NOT_FOR_DIRECTORIES,
     NOT_FOR_RAW,
@@ -101,7 +94,7 @@ def run_commands(
     caches = _own_caches(filesystem, layers, members)
     unmount = PlannedCommand("unmount", ("umount", mount_point))
     if find_filesystem(filesystem).is_pool:
-        filesystem_commands = _pool_commands(
+        filesystem_commands = zfs.pool(
             options, layered.devices, _unused_members(layers, members), mount_point
         )
     else:
@@ -112,8 +105,8 @@ def run_commands(
             caches=caches,
         )
         mount = mount_command(filesystem, options, top, mount_point, journal, further, caches)
-        filesystem_commands = _FilesystemCommands(
-            [_mkfs(mkfs)], PlannedCommand("mount", tuple(mount))
+        filesystem_commands = FilesystemCommands(
+            [PlannedCommand("mkfs", tuple(mkfs))], PlannedCommand("mount", tuple(mount))
         )
     # Neither what ageing nor what looking left is in the caches of a file system mounted anew.
     remount = [unmount, *filesystem_commands.between, filesystem_commands.mount]
@@ -150,43 +143,6 @@ def run_commands(
         *filesystem_commands.teardown,
         *(PlannedCommand("teardown", argv, stdin) for argv, stdin in layered.disassemble),
     ]
-
-
-@dataclass(frozen=True)
-class _FilesystemCommands:
-    """The commands of the file system itself: those that make it and the one that mounts it,
-    those between unmounting and remounting, what looks at it behind the benchmark, and what
-    takes it away in the end.
-    """
-
-    make: list[PlannedCommand]
-    mount: PlannedCommand
-    between: tuple[PlannedCommand, ...] = ()
-    check: tuple[PlannedCommand, ...] = ()
-    teardown: tuple[PlannedCommand, ...] = ()
-
-
-def _pool_commands(
-    options: Mapping[str, object],
-    devices: Sequence[str],
-    members: Sequence[Member],
-    mount_point: str,
-) -> _FilesystemCommands:
-    pool = zfs_commands.pool(options, devices, members)
-    check = PlannedCommand("pool", pool.check)
-    # An export forgets what went wrong until then.
-    between = (check, PlannedCommand("pool", pool.close), PlannedCommand("pool", pool.open))
-    return _FilesystemCommands(
-        [*(PlannedCommand("pool", argv) for argv in pool.prepare), _mkfs(pool.create)],
-        PlannedCommand("mount", zfs_commands.mount_command(options, mount_point)),
-        between,
-        (check,),
-        tuple(PlannedCommand("teardown", argv) for argv in pool.destroy),
-    )
-
-
-def _mkfs(argv: Sequence[str]) -> PlannedCommand:
-    return PlannedCommand("mkfs", tuple(argv))
 
 
 def _unused_members(layers: Sequence[Layer], members: Sequence[Member]) -> list[Member]:

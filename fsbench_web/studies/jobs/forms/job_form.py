@@ -37,7 +37,7 @@ from fsbench_web.catalog.configurations.filesystems import (
     ON_LUNS,
     Filesystem,
 )
-from fsbench_web.catalog.configurations.networks.loopback import NETWORK_OPTIONS
+from fsbench_web.catalog.configurations.networks import NETWORK_OPTIONS
 from fsbench_web.catalog.workloads.own_workloads import is_uploaded
 from fsbench_web.core.workloads import ParameterError, presets
 from fsbench_web.core.workloads.parameters import Value
