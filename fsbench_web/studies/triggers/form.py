@@ -5,12 +5,12 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from fsbench_web.platform import clock
 from fsbench_web.studies.jobs import lookup, submitting
 from fsbench_web.studies.jobs.documents import text as job_document
 from fsbench_web.studies.jobs.documents.writer import without_times
-from fsbench_web.studies.jobs.forms.times import site_zone
 from fsbench_web.studies.jobs.planned_runs import Plan
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import JobSpec
@@ -120,7 +120,7 @@ class TriggerForm(forms.Form):
         return text
 
     def clean_zone(self) -> str:
-        zone = self.cleaned_data["zone"].strip() or site_zone()
+        zone = self.cleaned_data["zone"].strip() or timezone.get_current_timezone_name()
         _checked(schedule.zone_named, zone)
         return str(zone)
 

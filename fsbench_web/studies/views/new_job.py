@@ -37,9 +37,9 @@ from fsbench_web.studies.jobs.checks.method import (
     sprandom_problem,
     why_not_traced,
 )
-from fsbench_web.studies.jobs.forms import job_form, stack_fields, times
-from fsbench_web.studies.jobs.forms.option_words import STEERED
-from fsbench_web.studies.jobs.forms.options import by_field
+from fsbench_web.studies.jobs.forms import job_form
+from fsbench_web.studies.jobs.forms.configuration_fields import offered_layers as layers_offered
+from fsbench_web.studies.jobs.forms.options import STEERING, by_field
 from fsbench_web.studies.jobs.forms.workload import by_question
 from fsbench_web.studies.jobs.planned_runs import Plan
 from fsbench_web.studies.jobs.problems import JobRefused
@@ -133,7 +133,7 @@ def _form_page(
         "lun": lun,
         **prefilled_forms.origin(request, cards, is_new=is_new),
         "outlook": _window_words(form) if is_new else "",
-        "site_zone": times.site_zone(),
+        "site_zone": timezone.get_current_timezone_name(),
         **_LIMITS,
         **_executor(form, lun, is_new),
         **_studies(request.user, form, lun, is_new),
@@ -280,7 +280,7 @@ def _choices(
         possible_runs.suggest(form, lun, problems)
     journals = other_luns.journal_luns(lun.worker) if lun else []
     groups = form.filesystem_groups(problems)
-    offered_layers = stack_fields.offered() if form.is_guest else []
+    offered_layers = layers_offered() if form.is_guest else []
     return {
         "filesystems": [group for group in groups if group.is_possible],
         "impossible": [group for group in groups if not group.is_possible],
@@ -332,7 +332,7 @@ def _refusal(refused: JobRefused | None) -> dict[str, object]:
         if part.startswith(("order", "reference"))
         for sentence in by_part[part]
     ]
-    is_steering = bool(plan) or not set(STEERED).isdisjoint(by_part)
+    is_steering = bool(plan) or not STEERING.isdisjoint(by_part)
     return {"refused": JobRefused(by_part), "refused_plan": plan, "refused_steering": is_steering}
 
 

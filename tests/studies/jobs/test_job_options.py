@@ -17,8 +17,7 @@ from fsbench_web.studies.jobs.documents.plan import expand
 from fsbench_web.studies.jobs.documents.text import read, write
 from fsbench_web.studies.jobs.documents.writer import document_of
 from fsbench_web.studies.jobs.forms import job_form
-from fsbench_web.studies.jobs.forms.option_words import LABELS
-from fsbench_web.studies.jobs.forms.options import OptionsForm
+from fsbench_web.studies.jobs.forms.options import LABELS, OptionsForm
 from fsbench_web.studies.jobs.spec import GuestSpec, JobOptions, JobSpec, LimitsSpec, RaceSpec
 
 OPTIONS = {

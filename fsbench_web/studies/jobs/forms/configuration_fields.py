@@ -1,11 +1,39 @@
-"""The configurations as fields of the job form: file systems, their variants, their options."""
+"""The configurations as fields of the job form: file systems, variants, options, stacks."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fsbench_web.catalog.configurations.filesystems import Filesystem, Option
-from fsbench_web.studies.jobs.forms.stack_fields import CACHE, LOG, NONE, SPECIAL, StackFields
+from fsbench_web.catalog.configurations.layers import Layer, layer_of_label
+from fsbench_web.catalog.configurations.networks import NETWORK_OPTIONS
+from fsbench_web.catalog.configurations.stacks import CACHE, LOG, ROLE_KEYS, SPECIAL, Stack
 
 MAXIMUM_VARIANTS = 12
+# Stand among the options of a variant; no file system has an option of these names. A query may say
+# several LUNs for each key of ``ROLE_KEYS``.
+JOURNAL, LAYERS = "journal", "layers"
+OFFERED_LAYERS = tuple(
+    tuple(Layer.of(data) for data in layers)
+    for layers in (
+        *([{"layer": "md", "level": level}] for level in ("raid0", "raid1", "raid10")),
+        *([{"layer": "md", "level": level}] for level in ("raid5", "raid6")),
+        *([{"layer": "lvm", "layout": layout}] for layout in ("linear", "striped", "thin")),
+        *(
+            [{"layer": "lvm", "layout": "linear", "cache_mode": mode}]
+            for mode in ("writethrough", "writeback")
+        ),
+        [{"layer": "luks"}],
+        [{"layer": "integrity"}],
+        [{"layer": "integrity", "writes": "bitmap"}],
+        *([{"layer": "bcache", "cache_mode": mode}] for mode in ("writethrough", "writeback")),
+        [{"layer": "integrity"}, {"layer": "md", "level": "raid1"}],
+        [{"layer": "md", "level": "raid1"}, {"layer": "luks"}],
+        [{"layer": "luks"}, {"layer": "md", "level": "raid1"}],
+        [{"layer": "md", "level": "raid10"}, {"layer": "lvm", "layout": "linear"}],
+    )
+)
+"""What the form offers; any other is written in a job file, with all options."""
 _POOL_ROLES = {
     SPECIAL: ("Metadata (special)", "For metadata, and small blocks where an option says so"),
     LOG: ("Log (ZIL)", "For what is written synchronously, first"),
@@ -25,23 +53,6 @@ class RoleField:
     chosen: tuple[str, ...]
 
 
-def role_fields(spec: Filesystem, key: str, stack: StackFields, is_guest: bool) -> list[RoleField]:
-    """Those that the file system or its layers can use, and those that are chosen all the same:
-    they stay to be seen, and are refused.
-    """
-    offered = _LAYERS_CACHE if is_guest and spec.is_made else {}
-    if spec.is_pool:
-        offered = _POOL_ROLES
-    elif spec.takes_cache:
-        offered = _OWN_CACHE
-    others = {role: (role.capitalize(), "Not used here") for role in _POOL_ROLES}
-    return [
-        RoleField(f"{key}.{role}", *words, getattr(stack, role))
-        for role, words in (others | offered).items()
-        if role in offered or getattr(stack, role)
-    ]
-
-
 @dataclass(frozen=True)
 class OptionField:
     """One tuning dimension of one variant, with the value chosen ("" is the tool's default)."""
@@ -59,22 +70,67 @@ class OptionField:
 
 @dataclass(frozen=True)
 class Variant:
-    """One configuration of a file system, before schedulers."""
+    """One configuration of a file system, before schedulers. ``texts`` are those of its fields."""
 
-    key: str
+    spec: Filesystem
     number: int
     is_chosen: bool
-    fields: tuple[OptionField, ...]
-    journal: str = ""
-    stack: StackFields = NONE
-    roles: tuple[RoleField, ...] = ()
+    texts: Mapping[str, str]
+    is_guest: bool
+
+    @property
+    def key(self) -> str:
+        return f"{self.spec.slug}.{self.number}"
+
+    @property
+    def journal(self) -> str:
+        return self.texts.get(JOURNAL, "")
+
+    @property
+    def fields(self) -> list[OptionField]:
+        """What guests alone can do is offered to guests, and stays where it is chosen."""
+        return [
+            OptionField(f"{self.key}.{option.key}", option, self.texts.get(option.key, ""))
+            for option in (self.spec.options if self.spec.is_made else ())
+            if option not in NETWORK_OPTIONS or self.is_guest or self.texts.get(option.key)
+        ]
+
+    @property
+    def stack(self) -> dict[str, Any]:
+        """What is chosen: names of LUNs by role, and layers as labels have them."""
+        names = {key: _names(self.texts[key]) for key in ROLE_KEYS if self.texts.get(key)}
+        layers = self.texts.get(LAYERS)
+        return names | ({LAYERS: layers} if layers else {})
+
+    @property
+    def roles(self) -> list[RoleField]:
+        """Those that the file system or its layers can use, and those that are chosen all the same:
+        they stay to be seen, and are refused.
+        """
+        offered = _LAYERS_CACHE if self.is_guest and self.spec.is_made else {}
+        if self.spec.is_pool:
+            offered = _POOL_ROLES
+        elif self.spec.takes_cache:
+            offered = _OWN_CACHE
+        others = {role: (role.capitalize(), "Not used here") for role in _POOL_ROLES}
+        return [
+            RoleField(f"{self.key}.{role}", *words, self.stack.get(role, ()))
+            for role, words in (others | offered).items()
+            if role in offered or role in self.stack
+        ]
 
     @property
     def in_words(self) -> str:
         """What is not left at its default, in words; "" where all is."""
         named = [f"{field.option.name} {field.value}" for field in self.fields if field.value]
         named += [f"journal on {self.journal}"] if self.journal else []
-        return ", ".join(named + self.stack.in_words)
+        stack = self.stack
+        named += [f"over {', '.join(stack['luns'])} too"] if "luns" in stack else []
+        named += [f"layers {stack[LAYERS]}"] if LAYERS in stack else []
+        named += [
+            f"{role} on {', '.join(stack[role])}" for role in (CACHE, LOG, SPECIAL) if role in stack
+        ]
+        return ", ".join(named)
 
 
 @dataclass(frozen=True)
@@ -93,3 +149,33 @@ class FilesystemGroup:
     @property
     def can_add(self) -> bool:
         return self.spec.is_made and len(self.variants) < MAXIMUM_VARIANTS
+
+
+def offered_layers() -> list[tuple[str, str]]:
+    """(value, words) of the layers that can be chosen."""
+    return [
+        ("_".join(layer.label for layer in layers), ", then ".join(layer.words for layer in layers))
+        for layers in OFFERED_LAYERS
+    ]
+
+
+def pop_stack(texts: dict[str, str], unreadable: dict[str, list[str]]) -> Stack:
+    """The stack that is among the texts of a variant, which are taken out of them."""
+    names = {key: _names(texts.pop(key, "")) for key in ROLE_KEYS}
+    text = texts.pop(LAYERS, "")
+    layers = [layer_of_label(word) for word in text.split("_") if word]
+    if None in layers:
+        why = f'"{text}" is no list of layers: choose one, or leave it empty.'
+        unreadable.setdefault("stacks", [why])
+    return Stack(**names, layers=tuple(layer for layer in layers if layer is not None))
+
+
+def texts_of(stack: Stack) -> dict[str, str]:
+    """The inverse."""
+    texts = {key: ",".join(getattr(stack, key)) for key in ROLE_KEYS}
+    texts[LAYERS] = "_".join(layer.label for layer in stack.layers)
+    return {name: text for name, text in texts.items() if text}
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in text.split(",") if name))

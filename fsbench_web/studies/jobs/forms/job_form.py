@@ -32,22 +32,17 @@ from dataclasses import dataclass, field, replace
 
 from django.http import QueryDict
 
-from fsbench_web.catalog.configurations.filesystems import (
-    ALL,
-    ON_LUNS,
-    Filesystem,
-)
-from fsbench_web.catalog.configurations.networks import NETWORK_OPTIONS
+from fsbench_web.catalog.configurations.filesystems import ALL, ON_LUNS
+from fsbench_web.catalog.configurations.stacks import ROLE_KEYS
 from fsbench_web.catalog.workloads.own_workloads import is_uploaded
 from fsbench_web.core.workloads import ParameterError, presets
 from fsbench_web.core.workloads.parameters import Value
-from fsbench_web.studies.jobs.forms import stack_fields
+from fsbench_web.studies.jobs.forms import configuration_fields
 from fsbench_web.studies.jobs.forms.configuration_fields import (
+    JOURNAL,
     MAXIMUM_VARIANTS,
     FilesystemGroup,
-    OptionField,
     Variant,
-    role_fields,
 )
 from fsbench_web.studies.jobs.forms.options import OptionsForm, options_of, read_options
 from fsbench_web.studies.jobs.forms.workload import (
@@ -64,8 +59,6 @@ DEFAULT_WORKLOAD = "iozone-small"
 NOTHING = "nothing"
 # In ``suggested`` too: its worker was setting itself up, so that more can be run soon.
 FOR_NOW = "for-now"
-# Stand among the options of a variant; no file system has an option of these names.
-JOURNAL = "journal"
 _VARIANT = re.compile(r"^([a-z0-9]{1,20})\.([1-9][0-9]?)$")
 _NUMBER = re.compile(r"^[0-9]{1,12}$")
 
@@ -167,27 +160,17 @@ class JobForm(OptionsForm):
         slugs = dict.fromkeys([*(problems or ON_LUNS), *(slug for slug in chosen if slug in ALL)])
         for spec in (ALL[slug] for slug in slugs):
             numbers = sorted({1, *(n for slug, n in self.variants if slug == spec.slug)})
-            variants = tuple(self._variant(spec, number) for number in numbers)
+            keys = [(number, f"{spec.slug}.{number}") for number in numbers]
+            variants = tuple(
+                Variant(
+                    *(spec, number, key in self.chosen, self.options.get(key, {}), self.is_guest)
+                )
+                for number, key in keys
+            )
             groups.append(
                 FilesystemGroup(spec, variants, tuple((problems or {}).get(spec.slug, ())))
             )
         return groups
-
-    def _variant(self, spec: Filesystem, number: int) -> Variant:
-        key = f"{spec.slug}.{number}"
-        values = self.options.get(key, {})
-        fields = tuple(
-            OptionField(f"{key}.{option.key}", option, values.get(option.key, ""))
-            for option in (spec.options if spec.is_made else ())
-            # What guests alone can do is offered to guests, and stays where it is chosen.
-            if option not in NETWORK_OPTIONS or self.is_guest or values.get(option.key)
-        )
-        stack = stack_fields.StackFields.of(values)
-        return Variant(
-            *(key, number, key in self.chosen, fields, values.get(JOURNAL, "")),
-            stack,
-            tuple(role_fields(spec, key, stack, self.is_guest)),
-        )
 
     def presets(self) -> list[PresetFields]:
         """All presets with their parameters, changed where the form changes them."""
@@ -263,7 +246,10 @@ class JobForm(OptionsForm):
         self, key: str, scheduler: str, unreadable: dict[str, list[str]]
     ) -> ConfigurationSpec:
         options = {name: value for name, value in self.options.get(key, {}).items() if value}
-        journal, stack = options.pop(JOURNAL, ""), stack_fields.pop_stack(options, unreadable)
+        journal, stack = (
+            options.pop(JOURNAL, ""),
+            configuration_fields.pop_stack(options, unreadable),
+        )
         filesystem = key.rsplit(".", 1)[0]
         return ConfigurationSpec(filesystem, options, scheduler, journal, stack)
 
@@ -336,7 +322,7 @@ def read(query: QueryDict) -> JobForm:
         head, _, last = name.rpartition(".")
         match = _VARIANT.match(head)
         if match and match[1] in ON_LUNS:
-            text = ",".join(query.getlist(name)) if last in stack_fields.LISTS else value
+            text = ",".join(query.getlist(name)) if last in ROLE_KEYS else value
             form.options.setdefault(head, {})[last] = text.strip()
             form.variants.append((match[1], int(match[2])))
         elif head in presets() or is_uploaded(head):
@@ -388,5 +374,5 @@ def prefilled(spec: JobSpec) -> JobForm:
         form.chosen.append(key)
         form.options[key] = {name: str(value) for name, value in wanted.options.items()}
         form.options[key] |= {JOURNAL: wanted.journal} if wanted.journal else {}
-        form.options[key] |= stack_fields.texts_of(wanted.stack)
+        form.options[key] |= configuration_fields.texts_of(wanted.stack)
     return form
