@@ -68,12 +68,9 @@ def without_paths(facts: dict[str, list[list[str]]]) -> dict[str, list[list[str]
 
 
 class FilesystemConfiguration(models.Model):
-    """One file system with its mkfs and mount options, I/O scheduler, journal placement and
-    the stack below it.
+    """One file system with its options, I/O scheduler, journal placement and stack.
 
-    ``options`` holds keys and values of ``catalog.configurations.filesystems``, never command line
-    text. A configuration whose options are not known (a published score without them, an import
-    that names only a label) has ``is_known`` false and is never run.
+    One whose options are unknown (a published score, a mere label) is never run.
     """
 
     digest = models.CharField(max_length=64, unique=True)
@@ -114,10 +111,7 @@ class Workload(models.Model):
 
 
 class OwnWorkload(models.Model):
-    """One version of a workload that was uploaded. ``catalog.workloads.own_workloads`` adds
-    versions; nothing but ``is_withdrawn`` is ever changed. Runs keep the text themselves, in their
-    ``Workload``.
-    """
+    """One version of an uploaded workload; nothing but ``is_withdrawn`` ever changes."""
 
     class Kind(models.TextChoices):
         FIO = "fio", "Job file of fio"
@@ -147,11 +141,9 @@ class OwnWorkload(models.Model):
 
 
 class Worker(models.Model):
-    """A worker host as it announced itself (``catalog.workers.announce``, which writes the rest of
-    this).
+    """A worker host as it announced itself (``catalog.workers.announce``).
 
-    ``drained_at`` and ``drained_by`` are what a person wants of it, and only
-    ``catalog.workers.maintenance`` writes them.
+    Only ``catalog.workers.maintenance`` writes ``drained_at`` and ``drained_by``.
     """
 
     name = models.SlugField(unique=True, max_length=100)
@@ -186,20 +178,16 @@ class Worker(models.Model):
 
 @dataclass(frozen=True)
 class OtherUse:
-    """The worker and number of the run that has the disk; None where the caller must not
-    see that run.
-    """
+    """The worker and run that has the disk; None where the caller must not see that run."""
 
     worker: str
     run: int | None
 
 
 class Lun(models.Model):
-    """A block device, sparse file, directory or mount that a worker's own file lists as free to
-    erase (a directory or mount: as free to write files into).
+    """A device, sparse file, directory or mount that a worker's own file lists as free to erase.
 
-    The rows mirror the host's allow-list. They let people choose, and are never the permission:
-    before anything is erased the worker reads its own file again.
+    The rows are never the permission: the worker reads its file again before it erases.
     """
 
     class Role(models.TextChoices):
@@ -275,10 +263,7 @@ class Lun(models.Model):
 
     @property
     def recognised_by(self) -> list[list[str]]:
-        """``shown_identity`` without what ``device`` says already: pages show both together.
-
-        The path that the host's list names is called what it is next to ``device``, "Path" there.
-        """
+        """``shown_identity`` without what ``device`` says already: pages show both together."""
         listed = "File" if self.kind == self.Kind.SPARSE_FILE else "Path in the host's list"
         return [
             [listed if label == PATH_LABEL else label, value]

@@ -1,9 +1,7 @@
-"""File systems that a host has mounted already: network ones, and what else is made of no LUN.
+"""File systems that a host has mounted already. Pure: no Django.
 
-Pure: no Django. fsbench neither makes, mounts nor erases them (a LUN of the kind mount). What of
-their mount options tells one configuration from another is read from what the kernel says is in
-effect, in closed lists. What the kernel shows of every mount, because it is the usual, is left out.
-Sources: nfs(5), mount.cifs(8), mount.ceph(8), mount.lustre(8), tmpfs(5), sshfs(1), the kernel's
+The options that the kernel shows tell configurations apart; the usual ones are left out. Sources:
+nfs(5), mount.cifs(8), mount.ceph(8), mount.lustre(8), tmpfs(5), sshfs(1), and of Linux
 Documentation/filesystems/overlayfs.rst.
 """
 
@@ -108,10 +106,9 @@ class Contender:
 
 
 def contender(kernel_name: str, words: str) -> Contender:
-    """What is mounted, from the names that mountinfo has. Raises OptionError.
+    """What is mounted, from the names and options that mountinfo has. Raises OptionError.
 
-    ``words`` are the options in effect, joined by commas; what is on no list is left out, but not
-    an unknown value of an option that is.
+    Options on no list are left out, but not an unknown value of one that is.
     """
     slug = MOUNTED_FILESYSTEMS.get(kernel_name)
     if slug is None:

@@ -1,9 +1,6 @@
-"""The file systems fsbench can make, and the options it allows for each. Pure: no Django.
+"""The file systems that fsbench can make, and the options of each. Pure: no Django.
 
-Options are keys and values from closed lists. A command line is always built from them here, as a
-list of arguments; no text of a user ever becomes part of one. Sources: mke2fs(8), ext4(5),
-mkfs.xfs(8), xfs(5), mkfs.btrfs(8), btrfs(5), jfs_mkfs(8), mkreiserfs(8), mkfs.f2fs(8),
-mkfs.nilfs2(8), mkfs.exfat(8), mkntfs(8), bcachefs(8), mount(8); those of OpenZFS are in ``pools``.
+Command lines are built from these closed lists alone; no text of a user becomes part of one.
 """
 
 from collections.abc import Mapping
@@ -31,16 +28,12 @@ RAW, ZFS, BCACHEFS = "raw", "zfs", "bcachefs"
 
 @dataclass(frozen=True)
 class Filesystem:
-    """A file system that a worker may make on a LUN, or finds mounted (``is_made`` tells which),
-    or none: the LUN itself (``is_raw``).
+    """A file system to make on a LUN (``is_made``), found mounted, or none (``is_raw``).
 
-    ``mkfs`` is the fixed part of the command, its program that of
-    ``fsbench_web.core.requirements``. ``minimum_bytes`` is the smallest LUN its tools accept.
-    ``journal`` is None where the journal cannot be kept on another device. ``without_discard``
-    keeps mkfs from discarding the device, which most do where they can. ``takes_several``: it is
-    made over several devices on its own, and ``takes_cache`` with LUNs for a cache among them.
-    ``is_pool``: its tools make a pool of all LUNs of a stack (``pools``), in guests alone.
-    ``lacks`` is what files and folders cannot have there (``core.workloads.file_features``).
+    ``mkfs`` is the fixed part of the command; ``minimum_bytes`` the smallest LUN its tools accept;
+    ``journal`` None where it cannot be elsewhere; ``without_discard`` keeps mkfs from discarding.
+    ``takes_several`` devices, ``takes_cache`` devices. ``is_pool``: a pool of a stack, in guests.
+    ``lacks``: what files cannot have there (``core.workloads.file_features``).
     """
 
     slug: str
@@ -58,9 +51,7 @@ class Filesystem:
 
     @property
     def is_made(self) -> bool:
-        """False: the host has mounted it, and fsbench neither makes nor erases it; or it is none
-        at all (``is_raw``).
-        """
+        """Whether fsbench makes and erases it."""
         return bool(self.mkfs)
 
     @property
@@ -75,10 +66,7 @@ class Filesystem:
 
     @property
     def kernel_name(self) -> str:
-        """What the kernel calls it: in /proc/filesystems, in mountinfo, for mount -t.
-
-        Of one that is found mounted (``as_mounted``) the kernel has several names.
-        """
+        """What the kernel calls it: in /proc/filesystems, in mountinfo, for mount -t."""
         return self.slug if not self.is_made else requirements.FILESYSTEMS[self.slug].kernel_name
 
     @property
@@ -240,9 +228,7 @@ def filesystem(slug: str) -> Filesystem:
 
 
 def workload_problem(slug: str, workload: Workload) -> str:
-    """Why files and folders of this workload cannot be on this file system, or ""; what is none is
-    refused elsewhere.
-    """
+    """Why this workload's files cannot be on this file system, or ""."""
     spec = ALL.get(slug)
     if spec is None:
         return ""
@@ -256,10 +242,9 @@ def workload_problem(slug: str, workload: Workload) -> str:
 
 
 def validated_options(slug: str, values: Mapping[str, object]) -> dict[str, str]:
-    """The options with every value as its canonical text, in the order of the file system's list.
+    """The options with canonical values, in the file system's order. Raises OptionError.
 
-    Empty values mean "the tool's default" and are dropped. Raises OptionError for a key or value
-    that is not allowed.
+    Empty values mean "the tool's default" and are dropped.
     """
     spec = filesystem(slug)
     for key in values:

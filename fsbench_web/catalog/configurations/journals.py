@@ -1,8 +1,7 @@
 """Journals on a device of their own. Pure: no Django.
 
-Sources: mke2fs(8) -O journal_dev and -J device=, mkfs.xfs(8) -l logdev= and xfs(5) logdev=,
-jfs_mkfs(8) -J, mkreiserfs(8) -j. Bounds found by trying e2fsprogs 1.47, xfsprogs 6.1, jfsutils
-1.1.15 and reiserfsprogs 3.6.27.
+Sources: mke2fs(8), mkfs.xfs(8), xfs(5), jfs_mkfs(8), mkreiserfs(8). Bounds found by trying
+e2fsprogs 1.47, xfsprogs 6.1, jfsutils 1.1.15 and reiserfsprogs 3.6.27.
 """
 
 from collections.abc import Mapping
@@ -28,10 +27,8 @@ class JournalLun:
 class ExternalJournal:
     """How a file system is made and mounted with its journal on another device.
 
-    In all arguments ``{journal}`` stands for that device and ``{block_size}`` for the file system's
-    block size. ``make`` is a command of its own that makes the journal before the file system;
-    where it is empty, mkfs does that itself. ``capped`` is added to mkfs where the device is larger
-    than ``maximum_bytes``, the most that a journal may have: the rest of it is then not used.
+    Arguments have ``{journal}`` for the device and ``{block_size}``. ``make`` makes the journal
+    before mkfs; empty: mkfs does. ``capped`` is added to mkfs above ``maximum_bytes``.
     """
 
     minimum_bytes: int

@@ -1,11 +1,7 @@
 """Short labels of configurations, as the Unisys paper writes them: ext3_wb_noatime_dl_xj. Pure.
 
-Schedulers have today's names, as in ``ext4_wb_none``; what was printed or imported as ``noop`` or
-``dl`` keeps its word, and such a label is still understood wherever one is given. The order is the
-paper's: file system, journal mode, access times, scheduler, external journal; what the paper does
-not have (allocation groups, block size, several LUNs) stands before the scheduler:
-btrfs_data-raid1_2luns_none. A network file system as a host has mounted it begins with its
-version: nfs4.2_nconnect4.
+The order is the paper's; what it does not have stands before the scheduler:
+btrfs_data-raid1_2luns_none. Old scheduler words (``noop``, ``dl``) are still understood.
 """
 
 import re
@@ -38,10 +34,7 @@ def canonical_scheduler(scheduler: str) -> str:
 
 
 def current_label(label: str) -> str:
-    """The same with today's word for its scheduler: ``ext4_noop`` is ``ext4_none``.
-
-    What is no label of ours stays what it is.
-    """
+    """The same with today's word for its scheduler: ``ext4_noop`` is ``ext4_none``."""
     parts = parse_label(label)
     if parts is None or canonical_scheduler(parts.scheduler) == parts.scheduler:
         return label
@@ -92,11 +85,7 @@ class LabelParts:
 
 
 def parse_label(label: str) -> LabelParts | None:
-    """What a label says, or None when a part of it is not known or is said twice.
-
-    The parts may come in any order: the paper itself writes both ``jfs_xj_dl`` and
-    ``ext3_wb_noatime_dl_xj``.
-    """
+    """What a label says, with its parts in any order; None if one is unknown or comes twice."""
     # Two options of mount, and one value of ours: noatime-nodiratime.
     filesystem, *words = label.replace("noatime_nodiratime", "noatime-nodiratime").split("_")
     named = _filesystem_in(filesystem)
@@ -128,9 +117,7 @@ def parse_label(label: str) -> LabelParts | None:
 
 
 def _filesystem_in(word: str) -> tuple[Filesystem, LabelParts] | None:
-    """What the first part of a label says: a file system, or one that is found mounted with its
-    version (nfs4.2). Others of those are words that anybody may have written of something else.
-    """
+    """The file system of a label's first part; a mounted one counts only with its version."""
     if word in ON_LUNS:
         return ON_LUNS[word], LabelParts(word)
     for spec in AS_MOUNTED.values():

@@ -19,9 +19,7 @@ from fsbench_web.catalog.configurations.options import (
 
 @dataclass(frozen=True)
 class LayerKind:
-    """``word`` begins its part of a label. ``required`` are options without a default; ``modules``
-    those of the kernel, by the value of the option that needs them ("": always).
-    """
+    """``required`` options have no default; ``modules`` are the kernel's by value ("": always)."""
 
     slug: str
     name: str
@@ -314,10 +312,7 @@ def has_cache(layers: Sequence[Layer]) -> bool:
 def conflicts(
     layers: Sequence[Layer], data: int, caches: int, takes_cache: bool = False
 ) -> Iterator[str]:
-    """Why these layers cannot stand on so many LUNs for data and for a cache.
-
-    ``takes_cache``: the file system above uses a cache that none of them does.
-    """
+    """Why these layers cannot stand on so many LUNs; ``takes_cache``: the file system does."""
     count = data
     for layer in layers:
         if layer.kind == "md":
@@ -367,9 +362,7 @@ def _lvm_conflicts(options: Mapping[str, str], count: int, caches: int) -> Itera
 
 
 def least_cache_bytes(layers: Sequence[Layer]) -> int:
-    """How large the LUN of a cache must be: Linux refuses a cache of bcache with 512 buckets or
-    less (super.c, cache_alloc), and says no more than "not permitted".
-    """
+    """How large a cache's LUN must be: Linux refuses bcache with 512 buckets or less (super.c)."""
     buckets_kb = [
         int(layer.options.get("bucket_kb", _USUAL_BUCKET_KB))
         for layer in layers

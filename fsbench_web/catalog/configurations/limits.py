@@ -1,8 +1,6 @@
-"""What the control group of a run may use: rates of its LUNs, memory, processors. Pure: no Django.
+"""What the control group of a run may use; part of a series' machine. Pure: no Django.
 
-They are part of the machine that a series was measured on (``workers.machines``): runs with other
-limits are never repeats of each other. Kernel's Documentation/admin-guide/cgroup-v2.rst (io.max,
-memory.max) and cgroup-v1/blkio-controller.rst (blkio.throttle.*).
+Source: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/blkio-controller.rst.
 """
 
 from collections.abc import Mapping
@@ -40,9 +38,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Limits:
-    """0: not limited. Rates are of each of the run's LUNs alone, in MiB or requests a second;
-    ``memory_mib`` takes in the page cache, in MiB.
-    """
+    """0: not limited. Rates are of each LUN, in MiB or requests a second; memory has page cache."""
 
     read_mib_s: int = 0
     write_mib_s: int = 0

@@ -1,9 +1,7 @@
-"""A file system that a guest exports and mounts over itself, by NFS or SMB: *XFS by NFS against
-XFS*. Pure: no Django.
+"""A file system that a guest exports and mounts over itself, by NFS or SMB. Pure: no Django.
 
-It stands above the file system, where that is mounted: the server sees it at a folder of its own,
-and the client covers it. The servers are one for a whole machine, so guests alone do this. Sources:
-nfs(5), exports(5), rpc.nfsd(8), rpc.mountd(8), smbd(8), smb.conf(5), mount.cifs(8).
+The servers are one for a whole machine, so guests alone do this. Sources: nfs(5), exports(5),
+rpc.nfsd(8), rpc.mountd(8), smbd(8), smb.conf(5), mount.cifs(8).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -67,9 +65,7 @@ SMB_OPTIONS = (
 
 
 def _nfs_mount(options: Mapping[str, object], mount_point: str) -> tuple[str, ...]:
-    """Version 3 asks no port mapper and no lock manager. ``retry=0``: a server that does not
-    answer ends the run at once.
-    """
+    """Version 3 asks no port mapper and no lock manager; a silent server ends the run at once."""
     version = str(options["nfs"])
     words = [f"vers={version}", "proto=tcp", "hard", "retry=0", f"port={PORT}"]
     if version == "3":
@@ -84,9 +80,7 @@ def _nfs_mount(options: Mapping[str, object], mount_point: str) -> tuple[str, ..
 
 
 def _smb_mount(options: Mapping[str, object], mount_point: str) -> tuple[str, ...]:
-    """``mfsymlinks``: symbolic links are files of a format of their own, since smbd follows those
-    that are links and makes none. Owner and mode are the mount's, whatever chown asks for.
-    """
+    """``mfsymlinks``: smbd follows real links and makes none. Owner and mode are the mount's."""
     words = [f"vers={options['smb']}", f"credentials={CREDENTIALS}", "hard", "mfsymlinks"]
     # The default, said: the kernel shows that it signs (ntlmsspi) where it was asked for by name.
     words += ["sec=ntlmssp", "file_mode=0700", "dir_mode=0700"]
@@ -99,9 +93,9 @@ def _smb_mount(options: Mapping[str, object], mount_point: str) -> tuple[str, ..
 
 @dataclass(frozen=True)
 class Network:
-    """``phase`` is that of its commands, and the key of the option that asks for it; ``options``
-    are all of it. ``modules`` are the kernel's, ``programs`` those of server and client.
-    ``mount_command`` mounts what is shared over the file system; values passed ``Option.choice``.
+    """``phase`` is that of its commands, and the key of the first of its ``options``.
+
+    ``modules`` are the kernel's, ``programs`` those of server and client.
     """
 
     phase: str

@@ -21,10 +21,7 @@ def option_conflicts(
     journal: Lun | None = None,
     shape: LunCounts = PLAIN_SHAPE,
 ) -> Iterator[str]:
-    """Options that are allowed one by one, and that mkfs or mount would refuse or ignore.
-
-    ``options`` have passed ``validated_options``. What depends on a LUN is left out without one.
-    """
+    """Valid options that mkfs or mount would refuse or ignore together, or on this LUN."""
     if not ALL[slug].is_made or (lun is not None and lun.is_folder and options):
         yield from _folder_conflicts(slug, lun, journal, shape)
         return

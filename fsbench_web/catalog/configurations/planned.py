@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PlannedCommand:
-    """One command as an argument list.
+    """One command as an argument list, in a phase (wipe, mkfs, mount, benchmark, ...).
 
-    ``phase``: wipe, discard, precondition, probe, layer, journal, mkfs, mount, fill, layout,
-    overlay, nfs, smb, pool, benchmark, sync, unmount or teardown. ``stdin`` is what the command
-    reads, ``output`` the name of the raw output that is kept of it, ``timeout_s`` its own limit
-    where it has one. Without what ``may_fail`` the run goes on.
+    ``stdin`` is what it reads, ``output`` the name of the raw output that is kept, ``timeout_s``
+    its own limit. Without what ``may_fail`` the run goes on.
     """
 
     phase: str
@@ -24,10 +22,7 @@ class PlannedCommand:
 
 @dataclass(frozen=True)
 class FilesystemCommands:
-    """What makes and mounts a file system, and what becomes of it later.
-
-    ``between`` is between unmounting and remounting; ``check`` is behind the benchmark.
-    """
+    """Makes and mounts a file system; ``between`` unmounting and mounting; ``check`` at the end."""
 
     make: Sequence[PlannedCommand]
     mount: PlannedCommand

@@ -1,7 +1,4 @@
-"""What is done to a LUN before each run, beyond a new file system. Pure: no Django.
-
-Runs with different preparation are never repeats of each other (studies.series).
-"""
+"""What is done to a LUN before each run; other preparation is another series. No Django."""
 
 import re
 from collections.abc import Mapping

@@ -18,13 +18,10 @@ def configuration_for(
     shape: LunCounts = PLAIN_SHAPE,
     keeps_word: bool = False,
 ) -> FilesystemConfiguration:
-    """Get or create the configuration with these options.
+    """Get or create the configuration with these options. Raises OptionError.
 
-    ``options`` are keys and values of ``catalog.configurations.filesystems``; empty values mean the
-    tool's default. ``scheduler`` is a name that sysfs knows or knew (``deadline`` is
-    ``mq-deadline`` today, and one configuration with it); empty means the host's default. ``shape``
-    is how many LUNs it stands on; ``keeps_word`` has its label written with the scheduler's name
-    that is given. Raises OptionError for what is not on the allow-list.
+    Empty values mean the tool's default, an empty ``scheduler`` the host's. ``deadline`` is
+    ``mq-deadline`` today; ``keeps_word`` has the label written with the name that is given.
     """
     validated = filesystems.validated_options(filesystem, options)
     if scheduler and scheduler not in filesystems.SCHEDULER_LABELS:
@@ -53,20 +50,15 @@ def configuration_for(
 
 
 def unknown_configuration(filesystem: str, label: str) -> FilesystemConfiguration:
-    """Get or create a configuration with a known file system and label only.
-
-    It is compared like any other, and never run.
-    """
+    """Get or create a configuration with a known file system and label only; it is never run."""
     return _get_or_create({"filesystem": filesystem, "is_known": False, "label": label}, label)
 
 
 def from_label(label: str, filesystem: str = "") -> FilesystemConfiguration:
     """The configuration that ``label`` names in the paper's grammar (ext3_wb_noatime_dl_xj).
 
-    Known when every part of the label is known to ``catalog.configurations.filesystems``; its own
-    label is then the one with the parts in the usual order. One that was written with a scheduler's
-    old word keeps it: it is a configuration of its own next to that which is run today. Else
-    unknown, of ``filesystem``, or of what stands before the label's first underscore.
+    A scheduler's old word makes a configuration of its own. With an unknown part it is unknown, of
+    ``filesystem`` or of what stands before the first underscore.
     """
     parts = labels.parse_label(label)
     if parts is not None and filesystem in ("", parts.filesystem):

@@ -66,10 +66,7 @@ _EXT_SMALL_BYTES = 512 * MIB
 def least_taken_bytes(
     slug: str, options: Mapping[str, object], size_bytes: int, has_external_journal: bool = False
 ) -> int:
-    """How many bytes of a LUN of ``size_bytes`` a new file system takes for itself at least.
-
-    ``options`` are those of mkfs; a file system that is not known takes nothing.
-    """
+    """The least bytes of ``size_bytes`` that a new file system takes; 0 for an unknown one."""
     journal = 0 if has_external_journal else _journal_bytes(slug, options, size_bytes)
     if slug in _EXT:
         inode_bytes = int(str(options.get("inode_size") or 256))

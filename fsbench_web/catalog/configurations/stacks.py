@@ -1,10 +1,7 @@
-"""What a file system stands on: one LUN, or several with roles, through layers. Pure: no Django.
+"""What a file system stands on: one LUN, or several in roles, through layers. No Django.
 
-A *stack* is the further LUNs of a run, each in a role, and the layers between them and the
-file system, the lowest first. ``LunCounts`` is what a configuration says of it (how many LUNs in
-which role), ``Stack`` the same with the names of LUNs, as a job asks for it. The LUN alone is the
-plain stack: nothing is stored of it, so that configurations and series of before are what they
-were.
+``LunCounts`` counts LUNs by role, as configurations store it; ``Stack`` has their names, as jobs
+ask for it. The LUN alone is the plain stack: nothing is stored of it.
 """
 
 import re
@@ -108,9 +105,7 @@ PLAIN_SHAPE = LunCounts()
 
 
 def with_word(shape: LunCounts, word: str) -> LunCounts | None:
-    """The shape with what this part of a label says; None where it says nothing of a stack, or
-    what has been said.
-    """
+    """The shape with what this part of a label says; None if it says nothing new of a stack."""
     layer = layer_of_label(word)
     if layer is not None:
         return replace(shape, layers=(*shape.layers, layer))

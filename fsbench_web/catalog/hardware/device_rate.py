@@ -8,10 +8,7 @@ NOT_KNOWN = "unknown"
 
 
 def parse(text: str) -> float | None:
-    """``200MB/s`` or ``200MiB/s`` in KB/s, 1 MB being 1024 KB in both; None for ``unknown``.
-
-    Raises ValueError, in words for people, for anything else.
-    """
+    """``200MB/s`` in KB/s (1 MB is 1024 KB); None for ``unknown``. Raises ValueError."""
     text = text.strip()
     if text == NOT_KNOWN:
         return None

@@ -1,9 +1,6 @@
-"""What a worker host says of itself, and the only writer of Worker and Lun rows.
+"""Write what a worker host says of itself, with every heartbeat, to Worker and Lun rows.
 
-(But whether a worker is drained, which a person decides: ``catalog.workers.maintenance``.)
-
-A worker announces itself when it starts and with every heartbeat. The rows let people choose a
-LUN; the permission to erase it stays with the host's own file (runner.safety.luns).
+The permission to erase a LUN stays with the host's own file (runner.safety.luns).
 """
 
 import hashlib
@@ -29,9 +26,8 @@ _ANNOUNCED = [
 class LunAnnouncement:
     """A LUN of the host's allow-list. ``problem`` is empty when it can be used now.
 
-    ``device`` is the path that commands name. ``identity`` is [[label, value], ...]. ``scheduler``
-    is the one of ``schedulers`` that is in effect while no run uses the LUN. ``fingerprint``
-    tells it from another one of its name (catalog.workers.lun_identity).
+    ``identity`` is [[label, value], ...]; ``scheduler`` the one in effect while no run uses it;
+    ``fingerprint`` tells it from another LUN of its name.
     """
 
     name: str
@@ -87,10 +83,7 @@ class WorkerAnnouncement:
 
 @transaction.atomic
 def announce(announcement: WorkerAnnouncement) -> Worker:
-    """Write the worker, its hardware profile and its LUNs as they are now.
-
-    With ``has_started`` the worker's start time is set; the first announcement always sets it.
-    """
+    """Write the worker, its hardware profile and its LUNs; ``has_started`` sets its start time."""
     now = clock.now()
     hardware = _hardware(announcement)
     values: dict[str, Any] = {
@@ -123,9 +116,7 @@ def announce(announcement: WorkerAnnouncement) -> Worker:
 
 
 def _write_changed(row: models.Model, values: Mapping[str, Any]) -> None:
-    """Write what has changed, which of a heartbeat is little more than its time: what a worker can
-    do and what its host is are some thousand characters.
-    """
+    """Write the changed columns: of a heartbeat that is little more than its time."""
     changed = {name: value for name, value in values.items() if getattr(row, name) != value}
     for name, value in changed.items():
         setattr(row, name, value)

@@ -1,7 +1,4 @@
-"""What can be run where, reported from what the workers announced (catalog.workers.announce).
-
-Everything here answers with sentences that say what to do, for the form, the API and the pages.
-"""
+"""What can be run where, by what the workers announced: sentences that say what to do."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -116,10 +113,7 @@ def layer_problems(worker: Worker, layers: Iterable[Layer], kernel: GuestKernel)
 def served_problems(
     worker: Worker, options: Mapping[str, object], kernel: GuestKernel | None
 ) -> Iterator[str]:
-    """Why no file system can be served by a network and mounted again as these options say.
-
-    ``kernel`` is the guest's; None: the worker's own executor.
-    """
+    """Why a network cannot serve a file system so. ``kernel`` is the guest's; None: no guest."""
     network = network_of(options)
     if network is None:
         return
@@ -189,7 +183,7 @@ def configuration_problems(
 ) -> Iterator[tuple[str, str]]:
     """(part, sentence): what of a configuration cannot be on this LUN; "" is the whole of it.
 
-    ``kernel`` is the guest's; None: the worker's own executor, under which there are no layers.
+    ``kernel`` is the guest's; None: the worker's own executor, which makes no layers.
     """
     for sentence in filesystem_problems(lun, filesystem, kernel):
         yield "filesystem", sentence
@@ -202,10 +196,7 @@ def configuration_problems(
 
 
 def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) -> Iterator[str]:
-    """Why this LUN's worker cannot make this file system (of ``FILESYSTEMS``) on it.
-
-    ``kernel`` is the guest's that is to mount it; None: the worker's own executor.
-    """
+    """Why this LUN's worker cannot make this file system. ``kernel`` is the guest's, if any."""
     spec, worker = ALL[slug], lun.worker
     if lun.kind == Lun.Kind.MOUNT:
         yield from _mount_problems(lun, spec)
@@ -322,10 +313,7 @@ def directory_filesystem(lun: Lun) -> str:
 
 
 def scheduler_problem(lun: Lun, scheduler: str, kernel: GuestKernel | None = None) -> str:
-    """Why this LUN cannot be set to this I/O scheduler, or "".
-
-    In a guest its disks take the schedulers of its ``kernel``.
-    """
+    """Why this LUN, or a guest of this ``kernel``, does not take the I/O scheduler, or ""."""
     if kernel is not None:
         return _guest_scheduler_problem(kernel, scheduler)
     if lun.schedulers and not scheduler:

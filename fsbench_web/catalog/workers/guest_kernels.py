@@ -19,10 +19,7 @@ class KernelRequestError(Exception):
 
 
 def request_kernel(worker: Worker, package: str) -> None:
-    """Ask for this package, "" for the distribution's own kernel. The caller may do so.
-
-    Raises KernelRequestError. What becomes of it the worker announces (``machines.Fetching``).
-    """
+    """Ask for this package, "" for the distribution's own kernel. Raises KernelRequestError."""
     if problem := kernel_package_problem(package):
         raise KernelRequestError(problem)
     if not availability.is_alive(worker):

@@ -1,9 +1,6 @@
-"""On what kind of machine a run is run: the worker's own executor, or a guest kernel. Pure.
+"""Machines of runs: the worker's own executor, or a guest with a kernel of its own. Pure.
 
-A guest is a virtual machine that boots a kernel of its own for one run, and with it what no
-container has: a reboot before the run, and file systems that the host's kernel has dropped. Where
-the processor's help (KVM) cannot be used it is emulated in software: then a result says that
-something works, never how fast it is.
+An emulated guest shows that something works, never how fast it is.
 """
 
 import re
@@ -56,12 +53,10 @@ def guest_devices(count: int, has_journal: bool) -> list[str]:
 
 @dataclass(frozen=True)
 class Machine:
-    """Where a series is run. Without ``kernel`` it is the worker's own executor.
+    """Where a series is run; without ``kernel`` by the worker's own executor.
 
-    ``kernel`` is the name of one of the worker's kernels; its version is the series' kernel.
-    ``memory_bytes`` and ``cpus`` are those of the guest; ``limits`` those of a run's control group,
-    which a guest has not. ``clients`` are the other workers that measure at the same time, each
-    with the LUN of its own on the same mount: (worker, LUN) by name. Empty: the worker alone.
+    ``memory_bytes`` and ``cpus`` are the guest's; ``limits`` those of a control group, which a
+    guest has not. ``clients``: (worker, LUN) of other workers that measure at the same time.
     """
 
     kernel: str = ""
@@ -122,10 +117,7 @@ class Machine:
 
     @property
     def words(self) -> str:
-        """For people: "guest, KVM, 2 GiB, 2 CPUs", or its limits; "" for the worker's own executor.
-
-        Its kernel is named separately: machines of several kernels are otherwise the same.
-        """
+        """For people: "guest, KVM, 2 GiB, 2 CPUs", or its limits; without the kernel's name."""
         if not self.is_guest:
             return ", ".join(filter(None, (self.client_words, self.limits.words)))
         mode = "emulated" if self.is_emulated else "KVM"
@@ -144,11 +136,10 @@ def memory_words(memory_bytes: int) -> str:
 
 @dataclass(frozen=True)
 class GuestKernel:
-    """A kernel that a worker can boot, as announced (catalog.workers.announce).
+    """A kernel that a worker can boot, as announced.
 
-    ``filesystems`` are {slug: {"usable", "reason"}} as its boot has shown; ``problem`` is a
-    sentence where it cannot be booted; ``boot_s`` None where nobody measured it. ``layers``
-    are its modules that layers need (``configurations.layers``).
+    ``filesystems`` are {slug: {"usable", "reason"}}, ``layers`` its modules for layers; ``boot_s``
+    is None where nobody measured it.
     """
 
     name: str
@@ -160,9 +151,7 @@ class GuestKernel:
     layers: frozenset[str] = frozenset()
 
     def mounts(self, slug: str) -> bool:
-        """Whether a file system of ``catalog.configurations.filesystems`` can be made
-        and mounted with it.
-        """
+        """Whether a file system can be made and mounted with it."""
         return not self.problem and bool(self.filesystems.get(slug, {}).get("usable"))
 
     @property
@@ -192,8 +181,7 @@ def kernel_package_problem(package: str) -> str:
 class Fetching:
     """A kernel's package on its way to a worker, as announced.
 
-    ``state`` is waiting (a run is being measured), running, done or failed; ``phase`` says what is
-    done now, ``share`` 0 to 1 of that, None where it is not known; ``problem`` why it failed.
+    ``state`` is waiting, running, done or failed; ``share`` is 0 to 1 of the ``phase``, or None.
     """
 
     package: str
@@ -213,10 +201,7 @@ class Fetching:
 
 @dataclass(frozen=True)
 class GuestAbility:
-    """What a worker says of its guests. ``reason`` says why there can be none.
-
-    ``why_not_fetch`` says why the worker fetches no kernel when it is asked to, "" if it does.
-    """
+    """What a worker says of its guests; ``reason`` says why there can be none."""
 
     is_usable: bool
     reason: str
@@ -264,11 +249,7 @@ class GuestAbility:
 
 
 def guest_ability(capabilities: Mapping[str, Any]) -> GuestAbility | None:
-    """What a worker announced of its guests; None where it said nothing of any.
-
-    Workers of other versions announce what they know: a kernel without a name is no kernel, and
-    what is missing elsewhere is not known.
-    """
+    """What a worker of any version announced of its guests; None where it said nothing."""
     value = capabilities.get("guest")
     if not isinstance(value, Mapping):
         return None

@@ -1,8 +1,4 @@
-"""Whether a worker takes runs: what a person decides, apart from what the worker says of itself.
-
-A drained worker finishes what it runs and claims nothing new (studies.runs.lifecycle.claim); its
-queued runs wait. Its announcements change nothing of that, and neither does a restart.
-"""
+"""Drain workers for maintenance: a drained worker finishes its runs and claims nothing new."""
 
 from datetime import datetime
 
@@ -19,10 +15,7 @@ DRAIN_ALL = "UPDATE {table} SET drained_at = {at}, drained_by = {by} WHERE drain
 
 @transaction.atomic
 def set_drained(worker: Worker, is_drained: bool, *, by: str) -> bool:
-    """Drain the worker or let it take runs again; what else writes these columns is ``DRAIN_ALL``.
-
-    False when it was so already: then it stays as it was, with who drained it first and when.
-    """
+    """Drain the worker or let it take runs again. False when it was so already."""
     rows = Worker.objects.filter(pk=worker.pk, drained_at__isnull=is_drained)
     if is_drained:
         changed = rows.update(drained_at=clock.now(), drained_by=by)

@@ -1,7 +1,4 @@
-"""The LUNs of a worker that a run has besides its own: for its journal, and for its stack.
-
-As ``availability``: sentences that say what to do.
-"""
+"""The other LUNs of a run, for its journal and its stack: sentences that say what to do."""
 
 from collections.abc import Iterator
 

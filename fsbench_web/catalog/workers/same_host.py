@@ -6,10 +6,7 @@ from fsbench_web.catalog.models import Worker
 
 
 def on_one_machine(workers: Iterable[Worker]) -> list[list[str]]:
-    """The names of those that announced the same machine, for each machine of several.
-
-    A worker that does not say on which machine it is counts as alone.
-    """
+    """The names of workers that announced the same machine, for each machine of several."""
     by_mark: dict[str, list[str]] = {}
     for worker in workers:
         if mark := worker.capabilities.get("host_mark"):

@@ -1,14 +1,8 @@
 """What a worker says of its own setting up: its benchmark image, its tools. Pure: no Django.
 
-A worker that lacks what the built-in workloads need gets it alone, next to everything else, and
-announces it (catalog.workers.announce)::
-
-    {"kind": "image" or "packages", "state": "running", "failed" or "missing",
-     "title": "Building the benchmark image", "reason": "why it is done",
-     "problem": "what went wrong", "command": "sudo make tools"}
-
-``missing``: it may not do that itself, and ``command`` is the one a person can run. It is the word
-of another process, perhaps of another version: what cannot be read is not shown.
+``{"kind": "image" or "packages", "state": "running", "failed" or "missing", "title", "reason",
+"problem", "command"}``: ``missing`` means that a person must run ``command``. Another version may
+have written it: what cannot be read is not shown.
 """
 
 from collections.abc import Mapping

@@ -8,10 +8,9 @@ from runner.safety.lun_identity import shared_disk, unnamed_disk
 
 
 def disk_of(lun: Lun) -> str:
-    """What no other LUN may be in use as meanwhile: its disk, by the worldwide name, or as the host
-    of a partition knows it; "" where neither is known, and of what is the whole of such a disk.
+    """The disk, by worldwide name or as its host knows it; "" where neither is known.
 
-    Partitions of one disk have one I/O scheduler, and measure each other.
+    No other LUN on it may be in use meanwhile: partitions of one disk measure each other.
     """
     if name := shared_disk(lun.fingerprint):
         return name
@@ -20,11 +19,9 @@ def disk_of(lun: Lun) -> str:
 
 
 def note_other_use(luns: Iterable[Lun]) -> None:
-    """Set ``Lun.other_use`` of each. One query where the disk of any has a name, else none; one
-    more where a run has one of these.
+    """Set ``Lun.other_use`` of each that another LUN's run uses as a disk. Two queries at most.
 
-    A LUN that the run itself leases is in use as what it is, and not noted; so the LUNs are best
-    read with ``select_related("lease")``.
+    Read the LUNs with ``select_related("lease")``.
     """
     named = [(lun, name) for lun in luns if (name := disk_of(lun))]
     if not named:

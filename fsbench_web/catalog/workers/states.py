@@ -108,9 +108,7 @@ class WorkerState:
 
     @property
     def version_problem(self) -> str:
-        """That it is of another version of fsbench than this site, and what to do; else "". Of one
-        that is silent nobody knows what it will be when it is back.
-        """
+        """That it has another version than this site, and what to do; "" if it is silent."""
         own = next((str(row[-1]) for row in self.versions if row[:1] == ["fsbench"]), VERSION)
         if own == VERSION or not self.is_alive:
             return ""
@@ -137,9 +135,7 @@ class WorkerState:
 
     @property
     def state(self) -> str:
-        """In a word: silent, draining (drained, and still running something), drained, not usable
-        (it says so itself), busy or idle.
-        """
+        """In a word: silent, draining, drained, not usable (it says so itself), busy or idle."""
         if not self.is_alive:
             return "silent"
         if self.worker.is_drained:
@@ -177,9 +173,7 @@ class WorkerState:
 
 
 def merged_refusals(refused: Iterable[tuple[str, str]]) -> list[str]:
-    """One text for all names: first sentences that differ only in the name become one; what a text
-    has beyond its first sentence follows, with its name.
-    """
+    """Merge texts whose first sentences differ only in the name; the rest follows by name."""
     names: dict[str, list[str]] = {}
     more: dict[str, list[tuple[str, str]]] = {}
     for name, text in refused:
@@ -198,9 +192,7 @@ def merged_refusals(refused: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def worker_states(luns: QuerySet[Lun] | None = None) -> list[WorkerState]:
-    """All workers by name with ``luns`` (all that are listed unless given). Two queries, and one
-    where a LUN has a worldwide name.
-    """
+    """All workers by name with ``luns`` (the listed ones by default). Two queries, or three."""
     rows = Lun.objects.filter(is_listed=True) if luns is None else luns
     return _states(Worker.objects.order_by("name"), rows)
 
@@ -229,10 +221,7 @@ def _states(workers: QuerySet[Worker], luns: QuerySet[Lun]) -> list[WorkerState]
 
 
 def luns_with_use() -> QuerySet[Lun]:
-    """All LUNs, also those no longer listed, with ``waiting`` (queued runs) and ``has_runs``.
-
-    Runs that keep their journal on a LUN, or have it in their stack, are runs of it too.
-    """
+    """All LUNs with ``waiting`` (queued runs, as journal or in a stack too) and ``has_runs``."""
     relations = ("series", "journal_series", "stacks__series")
     used = Q(series__runs__isnull=False) | Q(journal_series__runs__isnull=False)
     used |= Q(stacks__series__runs__isnull=False)
@@ -270,10 +259,7 @@ def _awaits_kernel(state: WorkerState) -> bool:
 
 
 def lun_use(state: WorkerState, lun: Lun) -> str:
-    """What a LUN of the worker is: free, in use, not usable, for journals, no longer listed.
-
-    Or not known: a worker that is silent says nothing of its LUNs, however they were before.
-    """
+    """What a LUN is: free, in use, not usable, for journals, no longer listed, not known."""
     if not lun.is_listed:
         return "no longer listed"
     if not state.is_alive:

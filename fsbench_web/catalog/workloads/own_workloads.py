@@ -1,8 +1,4 @@
-"""Workloads that users upload: kept version by version, and offered next to the presets.
-
-A version is never changed. Its name, ``own-SLUG-vN``, is what a job says, so that a document or
-an address that names one is the same job for ever.
-"""
+"""Workloads that users upload, version by version; ``own-SLUG-vN`` names one for ever."""
 
 import logging
 import re
@@ -39,10 +35,7 @@ def is_uploaded(slug: str) -> bool:
 
 
 def offered_presets(chosen: Container[str] = ()) -> list[Preset]:
-    """All presets, and the newest version of what was uploaded and not withdrawn.
-
-    Of the others those too that are ``chosen`` by name: a job keeps the version it names.
-    """
+    """All presets, the newest version of each upload, and the uploads that are ``chosen``."""
     newest: dict[str, OwnWorkload] = {}
     named: list[OwnWorkload] = []
     for row in OwnWorkload.objects.select_related("created_by").order_by("slug", "version"):
@@ -100,10 +93,7 @@ def callable_programs() -> set[str]:
 
 
 def warning(row: OwnWorkload, programs: Container[str]) -> str:
-    """Why no worker could run it now, in sentences; empty where one says that it can.
-
-    ``programs`` are the callable ones. No refusal: a host may name the program later.
-    """
+    """Why no worker could run it now, in sentences; ``programs`` are the callable ones."""
     if row.kind != OwnWorkload.Kind.COMMAND:
         return ""
     try:
@@ -122,10 +112,7 @@ def warning(row: OwnWorkload, programs: Container[str]) -> str:
 def add_version(
     title: str, kind: str, text: str, *, parser: str = "", space_mb: int, by: User
 ) -> OwnWorkload:
-    """Keep an upload: version 1 of a new title, else the next one. Raises ParameterError.
-
-    An upload that says what the newest version says makes none.
-    """
+    """Keep an upload: version 1 of a new title, else the next one. Raises ParameterError."""
     for field, value, is_multiline in (("title", title.strip(), False), ("text", text, True)):
         if problem := plain_text.problem(value, is_multiline=is_multiline):
             raise ParameterError(f"The {field} cannot be so. {problem}")

@@ -9,11 +9,7 @@ from fsbench_web.core.workloads import Preset, Workload
 
 
 def stored_workload(preset_slug: str, workload: Workload) -> WorkloadRow:
-    """Get or create the row of these parameters.
-
-    Unchanged parameters of a preset carry its name. Others get a name made of a digest, so that
-    runs with different parameters never become repeats of each other.
-    """
+    """Get or create the row of these parameters, which a preset or a digest names."""
     preset = _preset(preset_slug)
     if _is_unchanged(preset_slug, workload):
         row, _ = WorkloadRow.objects.get_or_create(

@@ -1,7 +1,6 @@
-"""What is wrong with a job, all at once; or the runs that it makes (planned_runs). No HTTP here.
+"""Return what is wrong with a job, all at once, or the runs that it makes. No HTTP here.
 
-Everything that can be known before a disk is touched is checked here. What is checked is what the
-worker announced; the worker checks again before it erases (runner.safety.checks).
+This checks what the worker announced; the worker checks again before it erases.
 """
 
 from collections.abc import Mapping, Sequence

@@ -39,10 +39,9 @@ def at_least_s(runs: Sequence[PlannedRun], estimates: Sequence[Estimate | None])
 
 @dataclass(frozen=True)
 class Product:
-    """The runs of one workload as repeats × configurations × the time of one.
+    """The runs of one workload as repeats × configurations × seconds of one.
 
-    ``each_s`` is the mean of theirs, None where that of some is not known. ``is_asked``: of some of
-    them no run was finished, and ``PlannedRun.least_s`` counts: they take longer.
+    ``is_asked``: some have no finished run, so ``PlannedRun.least_s`` counts: they take longer.
     """
 
     workload: str

@@ -36,8 +36,7 @@ def workloads_of(
 ) -> tuple[list[WorkloadSpec], list[str]]:
     """The workloads that do what one row's fio did, and why others cannot be run here.
 
-    ``names`` are the (test, load) that were stored. A job names a preset once: those in ``taken``
-    are not used again.
+    ``names`` are the stored (test, load); presets in ``taken`` are not used again.
     """
     groups: dict[Identity, list[Identity]] = {}
     for test, load in sorted(names):

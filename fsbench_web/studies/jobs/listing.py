@@ -20,11 +20,9 @@ BAD_STATES = [RunState.FAILED, RunState.LOST]
 
 
 def listed_jobs() -> QuerySet[Job]:
-    """All jobs with the counts of their runs, the newest first. One query.
+    """All jobs with the counts of their runs by state, the newest first. One query.
 
-    ``run_count``, ``queued_count``, ``active_count``, ``done_count``, ``bad_count`` (failed or
-    lost), ``cancelled_count`` and ``rerun_count`` (run again by fsbench itself) are added to each,
-    and ``is_racing``: it is a race that has not ended.
+    ``is_racing``: it is a race that has not ended.
     """
     return (
         Job.objects.filter(study__isnull=False)
@@ -44,10 +42,7 @@ def listed_jobs() -> QuerySet[Job]:
 
 
 def recount(job: Any, runs: Iterable[tuple[str, int]]) -> None:
-    """Count a job of ``listed_jobs`` again by all its runs: (state, how often run again) of each.
-
-    A worker goes on between two queries: counts that stand beside runs are counted of these.
-    """
+    """Count a job of ``listed_jobs`` again by its runs on the page: (state, how often rerun)."""
     counted = list(runs)
     states = Counter(state for state, _ in counted)
     job.run_count = len(counted)
@@ -82,11 +77,9 @@ BADGES = {
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a job is. ``share`` is that of the runs that ended, 0 to 1.
+    """How far a job is: ``share`` is that of the ended runs, 0 to 1.
 
-    ``remaining`` is the time of what waits and runs, as far as it is known; ``ends_at`` is None
-    where it is not known, or nothing is left to do, or the job is paused or stands still.
-    ``window`` is what the times of a job leave of what waits; None for one without, or at its end.
+    ``ends_at`` is None if unknown, if nothing is left, or if the job is paused or stands still.
     """
 
     share: float

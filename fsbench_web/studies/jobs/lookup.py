@@ -30,10 +30,7 @@ def lun_named(name: str, worker: str = "") -> tuple[int | None, str]:
 
 
 def existing_study(text: str) -> str:
-    """The slug of the study that is meant, or "" where one is to be made: as with imports.
-
-    A new study whose address another one has is refused by the job itself.
-    """
+    """The slug of the study that is meant, or "" where one is to be made: as with imports."""
     study = Study.objects.filter(slug=slug_of(text)).first()
     return study.slug if study and is_called(text, study.slug, study.title) else ""
 
@@ -52,8 +49,7 @@ def _usual_scheduler(plan: JobDocument, lun_id: int | None) -> str:
 def spec_of(document: object) -> JobSpec:
     """The job that a document asks for; what is wrong with it is in ``unreadable``.
 
-    A random order without a seed gets one, and one without schedulers that in effect on its LUN;
-    its document then holds both.
+    It gets a seed and the LUN's scheduler where they are missing; its document holds both.
     """
     plan = expand(document)
     lun_id, problem = lun_named(plan.lun, plan.worker) if plan.lun else (None, "")

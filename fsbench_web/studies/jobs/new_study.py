@@ -20,10 +20,7 @@ class InvalidTitle(ValueError):
 
 
 def title_problem(title: str, typed: str = "") -> str:
-    """Why no study can have this title, as a sentence; "" where one can.
-
-    ``typed``: with the tabs and line ends that have become spaces in it, which are told too.
-    """
+    """Why no study can have this title, as a sentence; "" where one can. ``typed`` is untrimmed."""
     if problem := plain_text.problem(typed or title):
         return f"The study's title cannot be so. {problem}"
     if len(title) > TITLE_LENGTH:
@@ -55,10 +52,7 @@ def study_exists(slug: str) -> str:
 
 
 def create_study(title: str, user: User | None, *, summary: str = "") -> Study:
-    """A new study, seen by whom the site says. The caller holds the transaction.
-
-    Raises StudyExists, also where the other one is not theirs to see.
-    """
+    """Make a study in the caller's transaction. Raises StudyExists, also for a hidden one."""
     study, is_new = Study._base_manager.get_or_create(
         slug=slug_of(title),
         defaults={

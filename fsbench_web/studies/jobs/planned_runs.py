@@ -1,7 +1,4 @@
-"""What a job comes to: its runs in turn, with the commands of each. No HTTP here.
-
-``jobs.checking`` makes it of a job in which nothing is wrong.
-"""
+"""The runs that a checked job comes to, in turn, with the commands of each. No HTTP here."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -40,11 +37,8 @@ AROUND_BENCHMARK_S = 6 * 3600
 class PlannedRun:
     """One run as it will be: ``repeat`` counts from 1 within this job.
 
-    ``workload`` is (preset, parameters). ``kernel`` is the version of a guest's kernel, as its
-    worker announced it; "" for the worker's own executor. ``boot_s`` is what a guest's start takes,
-    and whether its worker measured that. ``members`` are the other LUNs of its stack: (role, LUN).
-    ``tracing``: it is an extra run (``Run.tracing``). ``probe_s``: it is the first of its block,
-    before which the LUN itself is measured so long.
+    ``workload`` is (preset, parameters), ``kernel`` the version of a guest's kernel, ``boot_s`` its
+    seconds to boot and whether the worker measured them, ``members`` (role, LUN) of its stack.
     """
 
     repeat: int
@@ -113,9 +107,7 @@ class PlannedRun:
 
     @property
     def erases(self) -> bool:
-        """Whether it destroys what is on its LUN: mkfs does, and so does the raw device, which
-        makes no file system; in a folder other files stay.
-        """
+        """Whether it destroys what is on its LUN: in a folder other files stay."""
         return not self.lun.is_folder
 
     @property
@@ -129,10 +121,9 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a job comes to: its runs in turn, and the study (None: a new one).
+    """The runs of a job in turn, and the study (None: a new one).
 
-    ``left_out`` is what was written and cannot be; ``most_runs`` how many runs there will be at
-    most, where it is repeated until it is sure enough; ``window`` what its times leave out.
+    ``most_runs`` is how many there will be at most; ``window`` what the job's times leave out.
     """
 
     lun: Lun

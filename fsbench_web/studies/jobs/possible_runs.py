@@ -1,6 +1,4 @@
-"""What the job form offers: LUNs, file systems and workloads with what keeps each from being run,
-what is ticked at first, and a digest that tells when any of that is another.
-"""
+"""What the job form offers, what keeps each from being run, and what is ticked at first."""
 
 import hashlib
 import json
@@ -46,9 +44,7 @@ class LunCard:
 
 
 def lun_cards(user: User) -> list[LunCard]:
-    """Every listed LUN, those that can be used first. Three queries, and one where a LUN has a
-    worldwide name.
-    """
+    """Every listed LUN, those that can be used first. Three queries, or four."""
     refusals = _refusals(user)
     listed = Lun.objects.filter(is_listed=True)
     luns = list(listed.select_related("worker__hardware", "lease"))
@@ -131,9 +127,9 @@ def leave_out(form: JobForm, all_presets: Iterable[PresetFields]) -> list[tuple[
 
 
 def suggest(form: JobForm, lun: Lun | None, problems: Mapping[str, Sequence[str]]) -> None:
-    """Tick what can be run on the LUN, where nobody chose; nothing where nothing can be run.
+    """Tick what can be run on the LUN, where nobody chose.
 
-    No run begins before a worker has set itself up: what is ticked until then is ticked for now.
+    What is ticked while a worker sets itself up is ticked for now.
     """
     if lun is None:
         form.suggest([], [])

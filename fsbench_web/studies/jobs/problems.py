@@ -8,13 +8,9 @@ WITHIN = {"repeats": "until"}
 
 
 class JobRefused(Exception):
-    """Nothing was written. ``by_part`` holds every problem under the part of the job it is in: lun,
-    executor, guest.kernels[0], guest.memory_mib, guest.cpus, limits, limits.read_mib_s,
-    configurations, schedulers, journals, workload, repeats, race, preparation, probe_s, tracing,
-    clients, study, order, seed, reference, priority, time_limit_s, run_again, start_at,
-    stop_before, confirmation; or the place in a document, ``configurations[2].options.atime``.
-    ``is_forbidden``: one of them is that whoever asks may not, which no other job would change.
-    ``places`` are those within a part (race.hours) that are wrong, where that is known.
+    """Nothing was written. ``by_part`` holds every problem by the part of the job, or by place.
+
+    ``is_forbidden``: the account may not. ``places`` are the wrong values (race.hours).
     """
 
     def __init__(

@@ -13,10 +13,9 @@ Steps = tuple[int | str, ...]
 def read(
     model: type[Read], data: Mapping[str, Any], on_error: Callable[[Steps, Any], None]
 ) -> Read:
-    """The model without what is wrong in the data: that becomes what it is by default.
+    """The model without what is wrong in the data: that takes its default.
 
-    ``on_error`` gets each problem as pydantic says it, with the steps that lead to it.
-    Every key of the model itself has a default.
+    ``on_error`` gets each problem of pydantic with the steps that lead to it.
     """
     value: Any = deepcopy(dict(data))
     while True:
@@ -39,10 +38,7 @@ def error_text(error: Any) -> str:
 
 
 def _steps_in_data(value: Any, steps: Steps) -> Steps:
-    """As many of pydantic's steps as lead to something in the data.
-
-    What stands by itself where a list may is no step: it is the list's one.
-    """
+    """As many of pydantic's steps as lead to something in the data; a lone value is its list."""
     data_steps: Steps = ()
     for step in steps:
         if isinstance(step, int) and not isinstance(value, list):

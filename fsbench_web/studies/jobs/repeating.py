@@ -14,7 +14,7 @@ from fsbench_web.studies.sequence import MAXIMUM_SEED, RANDOM
 
 
 def repeating_job(serieses: Sequence[Series], repeats: int) -> JobSpec | None:
-    """The job that runs these configurations in so many blocks; None where that cannot be.
+    """The job that runs these configurations in so many blocks, or None.
 
     They must be of one study, LUN, workload, preparation and machine.
     """

@@ -1,8 +1,6 @@
-"""Published studies that can be run again: what a paper did, as a job. No HTTP here.
+"""Published studies that can be run again as a job. No HTTP here.
 
-What the paper says is kept to; what it does not say, or what today's kernels have not, is chosen
-and said (``Reproduction.notes``). Source of all dimensions: the study's own data,
-``published/unisys-2005``.
+``Reproduction.notes`` say what differs from the paper. Source: ``published/unisys-2005``.
 """
 
 import re
@@ -77,19 +75,14 @@ class ReproductionRequest:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The job as a document (studies.jobs.documents.plan), and in what it is not
-    what the paper did.
-    """
+    """The job as a document, and in what it differs from the paper."""
 
     document: Mapping[str, Any]
     notes: list[str] = field(default_factory=list)
 
 
 def usual_kernels(ability: GuestAbility, wanted: Sequence[str] = FILESYSTEMS_OF_PAPER) -> list[str]:
-    """The fewest kernels that mount all file systems of the paper, as far as any does.
-
-    Of equal ones that with the anticipatory scheduler, which the paper used.
-    """
+    """The fewest kernels that mount the paper's file systems, with its anticipatory scheduler."""
     missing, chosen = set(wanted), []
     while missing:
         best = max(

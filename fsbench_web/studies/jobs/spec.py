@@ -92,11 +92,7 @@ class Configuration:
 
 @dataclass(frozen=True)
 class ConfigurationSpec(Configuration):
-    """The same with where it was said.
-
-    ``places`` says where in a document it stands: under "" as a whole, under "scheduler" that part
-    of it. Problems are told there; without a place, under the part of the form.
-    """
+    """The same with where it was said: ``places`` are places in a document by part ("" for all)."""
 
     places: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -120,10 +116,7 @@ class WorkloadSpec:
 
 @dataclass(frozen=True)
 class ReferenceSpec:
-    """A configuration that is run first, after every ``every`` runs, and last.
-
-    It is run with the job's first workload, and may be one that is planned as well.
-    """
+    """A configuration that runs first, after every ``every`` runs, and last, with workload one."""
 
     configuration: ConfigurationSpec
     every: int
@@ -164,9 +157,7 @@ _Several = Annotated[
 
 @dataclass(frozen=True)
 class LimitsSpec:
-    """What the control group of a run may use. Everything is run with each combination of these; 0
-    is no limit, and a list that is empty too. Rates are of each LUN of the run.
-    """
+    """Limits of a run's control group; 0 is no limit. Everything is run with each combination."""
 
     __pydantic_config__ = _CLOSED
 
@@ -197,11 +188,9 @@ class LimitsSpec:
 
 @dataclass(frozen=True)
 class RaceSpec:
-    """Find the best of the configurations within hours of runs, or a number of runs: one of both.
+    """Find the best of the configurations within hours or a number of runs: one of both.
 
-    Blocks of all that are left are measured, until one is known to be the best or the budget is
-    spent. To find a *change* is to halve the range of the guest's kernels, in the order of their
-    versions, with one configuration.
+    To find a *change* is to halve the range of the guest's kernels with one configuration.
     """
 
     __pydantic_config__ = _CLOSED
@@ -226,11 +215,9 @@ class RaceSpec:
 
 
 class JobOptions(BaseModel):
-    """How the runs of a job are run.
+    """How the runs of a job are run: fields of the API, keys of documents, fields of the form.
 
-    Every such option is declared here alone, with the parts it is made of: the API has these
-    fields, documents have these keys, and the form has its texts of them (``forms.options``).
-    pydantic says what is no such value, and where; what may be in them says ``checking``.
+    pydantic refuses wrong types; ``checking`` refuses wrong values.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -311,12 +298,10 @@ class JobOptions(BaseModel):
 class JobSpec(JobOptions):
     """What somebody wants to be run, unchecked.
 
-    Either ``study`` is the slug of an existing study, or ``new_study`` the title of one to make.
-    ``parameters`` replace those of the preset named ``workload``; each configuration is run with
-    it, and with ``more_workloads``. ``document`` is the job as somebody wrote it, ``left_out`` what
-    cannot be and was left out of it: (place, configuration, why), and ``notes`` are sentences about
-    what was taken where it says nothing. ``unreadable`` is what the reader of a form or of JSON
-    could not even turn into a value: {part: [sentence]}.
+    ``study`` is the slug of an existing study, or ``new_study`` the title of a new one.
+    ``parameters`` replace those of the preset ``workload``. ``document`` is the job as written,
+    ``left_out`` are its impossible configurations: (place, configuration, why). ``unreadable`` are
+    values that could not be read: {part: [sentence]}.
     """
 
     lun_id: int | None
@@ -380,10 +365,7 @@ class JobSpec(JobOptions):
 
     @property
     def run_count(self) -> int:
-        """How many runs the job makes at most, references included.
-
-        Fewer where a kernel cannot run some of the configurations (``checks.machines``).
-        """
+        """How many runs the job makes at most, references included."""
         repeats = self.until.most if self.until else self.planned_repeats
         kernels = len(self.guest.kernels) if self.guest else self.limits.count
         combinations = len(self.configurations) * len(self.workloads) * kernels

@@ -81,19 +81,14 @@ UNCOMPRESSED = (
 
 
 def _is_left_uncompressed(run: PlannedRun) -> bool:
-    """Btrfs writes what was preallocated in place, and what is written over it uncompressed
-    (``should_nocow`` of ``fs/btrfs/inode.c``); tried on Linux 6.18 with zstd.
-    """
+    """Btrfs compresses nothing preallocated (``should_nocow`` of ``fs/btrfs/inode.c``, 6.18)."""
     return _compresses(run) and run.workload[1].is_preallocated
 
 
 def of_cache(runs: Sequence[PlannedRun]) -> list[str]:
-    """Where direct I/O is no such, each once. The file systems take O_DIRECT all the same:
+    """Where the page cache serves direct I/O, each once. The file systems take O_DIRECT anyway.
 
-    - OpenZFS before 2.3 caches (its release notes of 0.8 and 2.3, where that changed);
-    - ext3 and ext4 with ``data=journal`` go by the page cache (Documentation/admin-guide/ext4.rst:
-      *disables delayed allocation and O_DIRECT support*);
-    - Btrfs reads and writes what it compresses by the page cache (btrfs(5), *Compression*).
+    Sources: OpenZFS's release notes of 0.8 and 2.3, Documentation/admin-guide/ext4.rst, btrfs(5).
     """
     warnings = []
     direct = [run for run in runs if run.workload[1].is_direct]

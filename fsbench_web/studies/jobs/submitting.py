@@ -1,7 +1,4 @@
-"""From a job as it is asked for ("these file systems on that LUN, twice") to runs. No HTTP here.
-
-``jobs.checking`` says what is wrong with a job, or plans its runs; here they are written.
-"""
+"""Write the runs of a checked job. No HTTP here."""
 
 import secrets
 
@@ -36,11 +33,7 @@ _KEY_TAKEN = (
 
 
 def planned(spec: JobSpec) -> Plan:
-    """What ``submit`` would make. Raises JobRefused.
-
-    All configurations of the first repeat come before the second repeat, so that a drift of the
-    machine falls on all of them alike.
-    """
+    """What ``submit`` would make, repeat after repeat. Raises JobRefused."""
     problems = Problems(spec.unreadable)
     plan = checked_plan(spec, problems)
     problems.refuse_if_any()
@@ -58,11 +51,9 @@ def submit(
 ) -> list[Run]:
     """Write the runs as queued and nudge their worker once they are committed.
 
-    ``confirmation`` must be what ``confirmation_text`` says, letter by letter. ``token`` is the
-    form's: a second job with the same token makes nothing and returns the runs of the first.
-    ``seen`` is ``Plan.device_digest`` of the page on which that was typed: the devices of then.
-    ``body_sha256`` is of the call that says all this: with a token that came with another one it is
-    another job, and refused. Raises JobRefused, and then nothing is written.
+    ``confirmation`` must equal ``confirmation_text``. A second job with the same ``token`` makes
+    nothing and returns the runs of the first; with another ``body_sha256`` it is refused. ``seen``
+    is the ``Plan.device_digest`` of the confirmed page. Raises JobRefused, and then writes nothing.
     """
     with transaction.atomic():
         job, is_new = Job.objects.get_or_create(
@@ -111,10 +102,7 @@ def submit(
 
 
 def confirmation_text(spec: JobSpec) -> str | None:
-    """What has to be typed: the names of all LUNs that are erased, the data LUN's first.
-
-    None where the LUN is not known.
-    """
+    """The names of all LUNs to erase, which a person types; the data LUN's first. None: unknown."""
     if spec.lun_id is None:
         return None
     name = Lun.objects.filter(pk=spec.lun_id).values_list("name", flat=True).first()

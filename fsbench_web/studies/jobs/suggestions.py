@@ -1,9 +1,6 @@
-"""What the job form ticks before anybody has chosen: only what can run now. No HTTP, no database.
+"""What the job form ticks before anybody has chosen: only what can run now. No database.
 
-A suggestion stays while it can run, so that nothing changes under the eyes of whoever reads it; it
-is made anew for another LUN, when what was suggested cannot run any more, or when a worker that was
-setting itself up (nothing begins before) has got further. Where nothing can run, nothing is ticked,
-and one sentence says what is missing and what to do.
+A suggestion stays while it can run. Where nothing can run, one sentence says why.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,9 +27,9 @@ _WORKLOADS = (
 
 
 def filesystems(problems: Mapping[str, Sequence[str]], ticked: Sequence[str] = ()) -> list[str]:
-    """The file systems to tick, by slug, of those that have no problem.
+    """The file systems to tick, by slug, of the offered ones that have no problem.
 
-    ``problems`` has every file system that is offered; ``ticked`` were suggested before.
+    ``ticked`` were suggested before.
     """
     if ticked and not any(problems.get(slug) for slug in ticked):
         return list(ticked)
@@ -45,10 +42,7 @@ def filesystems(problems: Mapping[str, Sequence[str]], ticked: Sequence[str] = (
 
 
 def workloads(problems: Mapping[str, Sequence[str]], ticked: Sequence[str] = ()) -> list[str]:
-    """The preset to tick, of those that have no problem; empty where there is none.
-
-    ``problems`` has every preset that is offered, by slug. One that takes hours is never ticked.
-    """
+    """The preset to tick, of those that have no problem; none that takes hours."""
     if ticked and all(slug in problems and not problems[slug] for slug in ticked):
         return list(ticked)
     return [slug for slug in _WORKLOADS if slug in problems and not problems[slug]][:1]
@@ -57,10 +51,7 @@ def workloads(problems: Mapping[str, Sequence[str]], ticked: Sequence[str] = ())
 def why_nothing_runs(
     place: str, worker: str, setup: WorkerSetup | None, problems: Sequence[str]
 ) -> str:
-    """One sentence: why nothing can run on ``place``, and what to do.
-
-    ``problems`` are the reasons of what would be ticked otherwise, the first of them first.
-    """
+    """One sentence: why nothing can run on ``place``, and what to do. The first problem counts."""
     if setup is not None and setup.is_running:
         return (
             f"Nothing can be run on {place} yet: {worker} sets itself up "

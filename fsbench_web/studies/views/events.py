@@ -1,19 +1,9 @@
-"""The live log of a run as server-sent events.
+"""The live log of a run as server-sent events; rows are read once a second.
 
-Rows of the database are read once a second. Between two reads a viewer holds no database connection
-and does no work: a read borrows a thread of the pool and closes its connection before it gives the
-thread back. (Django itself keeps one idle thread for each open response, asgiref's
-ThreadSensitiveContext; ``LONGEST_S`` bounds how long.) Events (HTML standard, 9.2)::
-
-    event: log     id: the line's key   data: {"at", "stream", "text"}
-    event: state                        data: {"state", "label", "phase", "progress", ...}
-    event: end                          data: {}      the run has ended and the log is complete
-
-A browser that lost the connection sends the last id it got, and goes on behind it.
-
-Every open stream costs one read a second. One account, or one address without an account, has
-``MOST_STREAMS_OF_ONE`` in each web process; beyond that the answer is 429. With ``?once=1`` the
-answer is what there is now, and no stream: the page asks so while it has no stream.
+Between two reads a viewer holds no database connection. Events (HTML standard, 9.2): ``log`` with
+the line's key as id, ``state``, and ``end`` when the log is complete. A browser that lost the
+connection sends the last id. One account, or one address without an account, has
+``MOST_STREAMS_OF_ONE`` streams in each web process, and 429 beyond. ``?once=1`` answers at once.
 """
 
 import asyncio
@@ -56,9 +46,7 @@ _counting = Lock()
 
 
 class _Place:
-    """One stream's place among those of a client; given back at the latest when nothing holds it:
-    a viewer may go before there is a response that could be closed.
-    """
+    """One stream's place among those of a client; given back when nothing holds it."""
 
     def __init__(self, client: str) -> None:
         self._end = weakref.finalize(self, _leave, client)

@@ -70,9 +70,7 @@ def new_job(request: HttpRequest) -> HttpResponse:
 @require_GET
 @requires(Action.RUN)
 def possible(request: HttpRequest) -> HttpResponse:
-    """What the form asks every few seconds: how far workers set themselves up, and whether what
-    can be run is another than before (static/js/runs.js then asks for the form).
-    """
+    """What the form polls: how far workers set themselves up, and a digest of what can be run."""
     assert isinstance(request.user, User)
     cards = possible_runs.lun_cards(request.user)
     return render(request, "studies/job_possible.html", _possible_context(cards))
@@ -242,9 +240,7 @@ def _studies(
 
 
 def _is_asked(request: HttpRequest) -> bool:
-    """Whether the form is asked for by a link, or for another LUN: whoever changes anything else
-    in it keeps what is ticked, to make it smaller there.
-    """
+    """Whether a link or another LUN asks for the form; other changes keep what is ticked."""
     is_changed = request.headers.get("HX-Request") == "true"
     return not is_changed or request.headers.get("HX-Trigger-Name") == "lun"
 

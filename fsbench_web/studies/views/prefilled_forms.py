@@ -32,9 +32,7 @@ MOST_TOGETHER = 12
 @require_GET
 @requires(Action.RUN)
 def more_blocks(request: HttpRequest) -> HttpResponse:
-    """From an inconclusive verdict to the form that measures them beside each other: ``series``
-    are the configurations, ``blocks`` is how often.
-    """
+    """Lead to the form that measures ``series`` beside each other, in ``blocks`` blocks."""
     ids = [int(text) for text in request.GET.getlist("series")[:MOST_TOGETHER] if _is_key(text)]
     blocks = request.GET.get("blocks", "")
     related = ("study", "workload", "configuration", "journal_lun")
@@ -89,9 +87,7 @@ def continue_study(request: HttpRequest) -> HttpResponse:
 def origin(
     request: HttpRequest, cards: list[possible_runs.LunCard], *, is_new: bool
 ) -> dict[str, object]:
-    """Whose the form is that somebody was led to: ``continued`` and ``taken``, of which one or none
-    is there.
-    """
+    """The ``continued`` job or ``taken`` study of the form; one or none is there."""
     taken_from = request.GET.get(TAKEN_FROM, "") if is_new else ""
     return {
         "continued": _continued(request) if is_new else None,

@@ -214,9 +214,7 @@ def submit_again(run: Run) -> str:
 
 
 def repeat_import(run: Run, user: User | AnonymousUser) -> tuple[str, str]:
-    """Query string of the form that does what an imported fio job did, and why it is not all or
-    not at all. Its file fits on the LUN that the form chooses.
-    """
+    """Query string of the form that repeats an imported fio job, and why not all of it."""
     workload = run.series.workload
     if run.origin != Run.Origin.IMPORTED or workload is None or workload.tool != "fio":
         return "", ""
@@ -233,9 +231,7 @@ def repeat_import(run: Run, user: User | AnonymousUser) -> tuple[str, str]:
 
 
 def submit_together(serieses: Sequence[Series], repeats: int, probe_s: int = 0) -> str:
-    """Query string of the form that runs these configurations in so many blocks, or "" where that
-    cannot be (``jobs.repeating``). The form draws its own order.
-    """
+    """Query string of the form that runs these in so many blocks, or "" where it cannot be."""
     spec = repeating_job(serieses, repeats)
     if spec is None:
         return ""
@@ -246,9 +242,7 @@ def submit_together(serieses: Sequence[Series], repeats: int, probe_s: int = 0) 
 def measure_together(
     serieses: Sequence[Series], workloads: Sequence[WorkloadSpec], lun_id: int | None
 ) -> str:
-    """Query string of the form that runs these workloads on the configurations of the series, on a
-    LUN; None leaves it to be chosen, as what cannot be made again.
-    """
+    """Query string of the form that runs these workloads on the series' configurations."""
     first, *more = workloads
     series = serieses[0] if serieses else None
     spec = JobSpec(

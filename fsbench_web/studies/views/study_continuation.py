@@ -39,9 +39,7 @@ class ContinuedForm:
 
 
 def continued_form(study: Study, cards: Sequence[possible_runs.LunCard]) -> ContinuedForm | None:
-    """Of the study's file systems those that can be made on its LUN, or on the one that the form
-    takes by itself; its repeats; its workloads that this site has. None where it has no series.
-    """
+    """The form with a study's configurations, repeats and workloads; None without a series."""
     related = ("configuration", "workload", "lun__worker", "journal_lun")
     all_series = Series.objects.filter(study=study).select_related(*related).order_by("pk")
     serieses = list(all_series[:MOST_READ])
@@ -148,9 +146,7 @@ def _is_plain(wanted: ConfigurationSpec) -> bool:
 
 
 def _repeats(serieses: Sequence[Series], continued: ContinuedForm) -> int:
-    """As often as most were measured (the larger of two that are as many), as the form bounds it;
-    the form's usual number where nothing was.
-    """
+    """As often as most were measured, as the form bounds it; else the form's usual number."""
     done = Run.objects.filter(
         series__in=[series.pk for series in serieses],
         state=RunState.DONE,

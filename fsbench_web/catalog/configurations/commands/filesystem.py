@@ -21,11 +21,7 @@ _TARGETS = {
 
 
 def journal_command(slug: str, options: Mapping[str, object], journal: JournalLun) -> list[str]:
-    """The arguments that make the journal on its device and erase what was there.
-
-    Empty where ``mkfs_command`` does that itself. Raises OptionError where no journal can be kept
-    on another device.
-    """
+    """The arguments that make the journal; empty where mkfs does. Raises OptionError."""
     return external_journal(slug).make_command(journal, validated_options(slug, options))
 
 
@@ -40,9 +36,7 @@ def mkfs_command(
 ) -> list[str]:
     """The arguments that make the file system on ``device`` and erase what was there.
 
-    With ``keeps_blocks`` the device is not discarded: what was written before stays allocated.
-    ``further`` are the other devices that it is made over, and ``caches`` those for its cache,
-    which are erased too.
+    ``keeps_blocks`` does not discard the device. ``further`` and ``caches`` are erased too.
     """
     spec = _require_mkfs(slug)
     devices = _all_devices(spec, device, further)

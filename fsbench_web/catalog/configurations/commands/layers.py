@@ -1,10 +1,7 @@
-"""How layers are made on their LUNs and taken down again. Pure: no Django.
+"""How guests make layers on their LUNs and take them down. Pure: no Django.
 
-Only guests make them. A guest sees only the leased disks, so names are the same in every run.
-
-Every signature that a layer leaves on a LUN is known as fsbench's own (``marks``): the home host of
-an array, the labels of LUKS and dm-integrity, the UUIDs of a physical volume and of a set of
-bcache. Tried with mdadm 4.2, LVM 2.03.16, cryptsetup 2.6.1 and bcache-tools 1.0.8 under Linux 6.1.
+``marks`` knows every signature that a layer leaves as fsbench's own. Tried with mdadm 4.2, LVM
+2.03.16, cryptsetup 2.6.1 and bcache-tools 1.0.8 under Linux 6.1.
 """
 
 from collections.abc import Sequence
@@ -35,11 +32,7 @@ _NO_UDEV = (
 
 @dataclass(frozen=True)
 class LayerCommands:
-    """How layers are made and taken down. ``devices`` are what the file system is made over.
-
-    Of each command: its arguments and what it reads. ``down`` is the reverse of ``up``, and leaves
-    no signature of a layer on any device.
-    """
+    """(arguments, what they read) of what makes layers and takes them down."""
 
     devices: tuple[str, ...]
     assemble: tuple[tuple[tuple[str, ...], str], ...]
@@ -189,9 +182,7 @@ def _luks(
 def _integrity(
     layer: Layer, number: int, devices: list[str]
 ) -> tuple[_Commands, list[str], list[list[str]]]:
-    """Made without writing anything and labelled at once; then all is written with zeros, because
-    what was never written has no checksum, and cannot be read.
-    """
+    """Made and labelled, then zeroed: what was never written has no checksum and is unreadable."""
     commands: _Commands = []
     names = [f"{OWN_LABEL}{number}-{place}" for place in range(len(devices))]
     flags = [
@@ -219,10 +210,7 @@ _LEFT_BY_INTEGRITY = 0.92
 def _bcache(
     layer: Layer, devices: list[str], caches: list[str]
 ) -> tuple[_Commands, list[str], list[list[str]]]:
-    """One set for all: its cache, and each device below as one of its own, in their order.
-
-    make-bcache(8) refuses what has a signature of another layer or file system.
-    """
+    """One set for all: its cache, and each device below; make-bcache(8) refuses old signatures."""
     make = ["make-bcache", "--cset-uuid", OWN_CACHE_UUID]
     cache_arguments = [f"--cache={cache}" for cache in caches]
     begin = [

@@ -46,8 +46,7 @@ def device_commands(
 ) -> list[PlannedCommand]:
     """What is done to the device before mkfs: blkdiscard(8), then dd(1) past the page cache.
 
-    The data are random, so that an array which compresses or finds doubles has to store them. A
-    device that was unplugged is not made as a file (nocreat), which would fill the memory of /dev.
+    The data are random, for arrays that compress. nocreat makes no file of an unplugged device.
     """
     commands = []
     if preparation.discard:
@@ -75,9 +74,7 @@ def device_commands(
 
 
 def _sprandom_command(preparation: Preparation, device: str, size_bytes: int) -> PlannedCommand:
-    """fio writes so much more than the capacity that regions have as many invalid blocks as in the
-    steady state of random writes (fio's HOWTO, "sprandom"; P. Desnoyers, ACM TOS 8(2), 2012).
-    """
+    """fio's sprandom: the invalid blocks of the steady state (Desnoyers, ACM TOS 8(2), 2012)."""
     # What fio keeps in memory grows with a region, and its HOWTO wants more of large devices.
     regions = max(LEAST_SPRANDOM_REGIONS, size_bytes // SPRANDOM_REGION_BYTES)
     options = (
@@ -93,9 +90,7 @@ def _sprandom_command(preparation: Preparation, device: str, size_bytes: int) ->
 
 
 def probe_commands(preparation: Preparation, device: str, probe_s: int) -> list[PlannedCommand]:
-    """As it was prepared, and before anything else is on it. A LUN that could not be measured is
-    benchmarked all the same.
-    """
+    """Measure the device as prepared; if that fails, the benchmark runs all the same."""
     if not probe_s:
         return []
     flags = ("--whole",) if preparation.passes else ()

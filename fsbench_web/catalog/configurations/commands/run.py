@@ -1,8 +1,4 @@
-"""The commands of one run, in order: what the preview shows and the worker runs. Pure: no Django.
-
-Every part comes from the closed lists of ``catalog.configurations.filesystems`` and from
-``workloads``.
-"""
+"""The commands of one run, in order: what the preview shows and the worker runs. No Django."""
 
 from collections.abc import Mapping, Sequence
 
@@ -61,16 +57,9 @@ def run_commands(
 ) -> list[PlannedCommand]:
     """The commands of one run on ``device``, which is erased when ``makes_filesystem``.
 
-    A ``journal`` is erased with it, and so are ``members``, the other LUNs of its stack, over which
-    ``layers`` are made; they are taken down behind the last unmount.
-
-    ``filesystem`` may be the raw device: then the benchmark works on ``device`` itself.
-    A directory LUN has no file system of its own to make: there ``makes_filesystem`` is false,
-    ``mount_point`` is the directory, and the benchmark alone is run. ``size_bytes`` is the device's
-    size, which preconditioning needs. ``probe_s`` are the seconds in which the device itself is
-    measured before it has a file system; 0: it is not. Raises OptionError
-    (catalog.configurations.filesystems) for a file system or option that is not allowed, and
-    PreparationError for a preparation that cannot be made there.
+    ``journal`` and ``members``, over which ``layers`` are made, are erased too. In a directory the
+    benchmark alone is run, at ``mount_point``. ``size_bytes`` is the device's. ``probe_s``: seconds
+    in which the device itself is measured. Raises OptionError and PreparationError.
     """
     if filesystem == RAW:
         if not makes_filesystem or journal is not None or members or layers:
@@ -166,10 +155,7 @@ def _above_commands(
 
 
 def _sync_commands(options: Mapping[str, object], mount_point: str) -> list[PlannedCommand]:
-    """What writes the benchmark's last bytes to the device, so that the samples have all of them.
-
-    A server may still hold what its client has sent.
-    """
+    """Write the benchmark's last bytes to the device, a server's too: samples have all of them."""
     network = network_of(options)
     served = [network.up_command(options, mount_point)[-1]] if network is not None else []
     return [
@@ -179,9 +165,7 @@ def _sync_commands(options: Mapping[str, object], mount_point: str) -> list[Plan
 
 
 def _overlay_commands(options: Mapping[str, object], mount_point: str) -> list[PlannedCommand]:
-    """overlayfs above the file system, mounted where that is: whatever unmounts until nothing is
-    there takes both away. Empty where it is not asked for.
-    """
+    """overlayfs mounted over the file system; empty where it is not asked for."""
     if "overlay" not in options:
         return []
     folders = {name: f"{mount_point}/{OVERLAY_FOLDER}.{name}" for name in OVERLAY_PARTS}
@@ -211,11 +195,7 @@ def _raw_commands(
     size_bytes: int | None,
     probe_s: int,
 ) -> list[PlannedCommand]:
-    """The benchmark on the LUN itself, which is erased for it as for a file system.
-
-    fsbench knows a LUN as its own by a label: a file system of it stays at the very begin, and the
-    benchmark writes behind it.
-    """
+    """The benchmark on the erased LUN itself, behind a tiny file system with fsbench's label."""
     if not workload.takes_device:
         raise OptionError(f"{workload.name} needs a file system: the raw device has no files.")
     if preparation.fill_percent:

@@ -1,9 +1,4 @@
-"""Which other workers can measure with a LUN's own, and what is wrong with those that are asked.
-
-They meet on one export: the LUN of each is a mount (``kind = "mount"``) of the same file system
-from the same server and path, as its worker announced it, with the same options. Each writes into a
-folder of fsbench's own; nothing is erased.
-"""
+"""Check which other workers can measure with a LUN's own: each has a mount of the same export."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

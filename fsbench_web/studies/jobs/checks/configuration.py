@@ -82,10 +82,9 @@ def _checked_configuration(
     is_own: bool,
     problems: Problems,
 ) -> ConfigurationSpec | None:
-    """The configuration with its options in their canonical form; None if they cannot be read.
+    """The configuration with canonical options; None if they cannot be read.
 
-    ``is_own``: by the worker's own executor; what a guest can depends on its kernel
-    (checks.machines).
+    ``is_own``: by the worker's own executor; what a guest can depends on its kernel.
     """
     try:
         options = validated_options(wanted.filesystem, wanted.options)
@@ -130,10 +129,7 @@ def _problems_of(
 def _as_mounted(
     wanted: ConfigurationSpec, lun: Lun | None, problems: Problems
 ) -> ConfigurationSpec | None:
-    """What a host has mounted has the options of its mount; on every other LUN it stays as it is.
-
-    None where others are asked for, which is a problem. Its own are validated.
-    """
+    """The configuration with the options of the LUN's mount; None where it asks for others."""
     mount = availability.mounted_contender(lun) if lun is not None else None
     if lun is None or mount is None:
         return wanted
@@ -152,10 +148,7 @@ def _as_mounted(
 def _journal_problems(
     wanted: ConfigurationSpec, lun: Lun, neighbours: Mapping[str, Lun], is_own: bool
 ) -> Iterator[str]:
-    """Why this configuration cannot keep its journal where it is to be kept.
-
-    ``is_own``: by the worker's own executor; in a guest both disks have its kernel's schedulers.
-    """
+    """Why this configuration cannot keep its journal where it is to be kept."""
     if not wanted.journal:
         return
     journal = neighbours.get(wanted.journal)
@@ -178,10 +171,7 @@ def _journal_problems(
 def _stack_problems(
     wanted: ConfigurationSpec, lun: Lun, neighbours: Mapping[str, Lun], is_own: bool
 ) -> Iterator[str]:
-    """Why this configuration cannot stand on these LUNs.
-
-    ``is_own``: by the worker's own executor; in a guest all disks have its kernel's schedulers.
-    """
+    """Why this configuration cannot stand on these LUNs."""
     members = wanted.stack.members
     if is_own and wanted.stack.layers:
         yield (

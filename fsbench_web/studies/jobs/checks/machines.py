@@ -1,9 +1,7 @@
-"""On which machines a job runs: guests, or the worker's own with its limits; what is wrong with
-them, and which kernel runs which configuration.
+"""Check the machines of a job: guests, or the worker's own with its limits.
 
-Several kernels are a dimension of tuning: what one of them cannot run, the others still do. Such a
-pair is left out, with the reason; what none of them can run is a problem, and so is a kernel that
-can run nothing of the job.
+Several kernels are a dimension: a pair that one kernel cannot run is left out, with the reason. It
+is a problem if no kernel can run it, or if a kernel can run nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,10 +34,7 @@ LeftOut = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Host:
-    """A machine of a job with the kernel behind it; None is the worker's own executor.
-
-    ``boot_s``: what a guest's start takes, and whether its worker measured that.
-    """
+    """A machine of a job with the kernel behind it; None is the worker's own executor."""
 
     machine: Machine = OWN_MACHINE
     kernel: GuestKernel | None = None

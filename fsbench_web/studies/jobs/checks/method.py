@@ -1,6 +1,4 @@
-"""What is wrong with how a job wants its runs made: in which order and how long, prepared, probed,
-traced, repeated.
-"""
+"""Check how a job makes its runs: order, time limit, preparation, probe, tracing, repeats."""
 
 from collections.abc import Sequence
 
@@ -202,8 +200,7 @@ def first_of_blocks(
 ) -> set[int]:
     """The places of the runs that measure the LUN: first in their block on their machine.
 
-    A reference is in no block. What one LUN does is no bound for several: each stack that is one
-    device is measured for itself, and others are not.
+    A reference is in no block. Each stack that is one device is measured by itself.
     """
     first_places: dict[tuple[int, Machine, str], int] = {}
     for place, slot in enumerate(slots):

@@ -22,10 +22,7 @@ Measure = tuple[str, str]
 
 
 def measures(workload: Workload) -> list[Measure]:
-    """What each run of the workload measures, the one that decides unless another is chosen first:
-    its first test at its largest load, the total average of a matrix. Empty where nobody knows what
-    it prints.
-    """
+    """What each run of the workload measures, the deciding one first; empty if nobody knows."""
     expected = list(workload.expected())
     tests = list(dict.fromkeys(at_load(test, load) for test, load, _, _ in expected))
     if not tests:

@@ -26,12 +26,9 @@ def problem(
     configurations: Iterable[ConfigurationSpec],
     neighbours: Mapping[str, Lun] = NO_NEIGHBOURS,
 ) -> str:
-    """Why the workload cannot fit, as a sentence; "" where it may.
+    """Why the workload cannot fit on the LUN, as a sentence; "" where it may.
 
-    The worker looks at what is really free before the benchmark. Here only what cannot fit is
-    refused, before a disk is erased for it: a new file system takes so much at least
-    (catalog.configurations.space). In a directory none is made. On several LUNs (``neighbours`` has
-    them by name) it has the room of all at most; those of unknown size are not judged.
+    This refuses only what can never fit; the worker looks at the room that is really free.
     """
     needed, size_bytes = workload.space_needed_bytes(), lun.size_bytes
     if size_bytes is None:

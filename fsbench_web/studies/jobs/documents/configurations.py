@@ -1,8 +1,7 @@
-"""The configurations of a job: what each entry of its document stands for. No database.
+"""Expand the configurations of a job document. No database.
 
-Lists multiply. A combination that cannot be is left out, with the reason, where the entry stands
-for others too; where it stands for nothing else it is a problem. So is what no file system of the
-entry knows: a misspelt word never just disappears.
+Lists multiply. A combination that cannot be is left out, with the reason; it is a problem if its
+entry stands for nothing else, or if no file system of the entry knows a word.
 """
 
 import math
@@ -77,10 +76,7 @@ class _Entry(BaseModel):
 
 
 class ConfigurationReader:
-    """Reads configurations; ``left_out`` are those that cannot be: (place, in words, why).
-
-    ``said`` has the schedulers, journals and stacks that hold where an entry names none.
-    """
+    """Reads configurations; ``left_out`` are those that cannot be: (place, in words, why)."""
 
     def __init__(self, base_model: BaseModel, data: Mapping[str, Any], problems: Problems) -> None:
         self.problems = problems

@@ -1,39 +1,6 @@
-"""From a document to the configurations and workloads it stands for.
+"""From a document to the configurations and workloads it stands for. No database.
 
-No database. A document is plain data (studies.jobs.documents.text)::
-
-    study: Array test            # the slug of a study, or the title of a new one
-    lun: disk1
-    worker: lab1                 # where several workers have a LUN of that name
-    configurations:
-      - filesystem: [ext3, ext4]
-        options: {journal_mode: [default, writeback], atime: noatime}
-        schedulers: [none]       # else those of the whole job
-        journals: [internal]     # internal, or the name of a journal LUN
-        stacks: [single, {luns: [disk2]}]   # the LUN alone, or with others of its worker
-    schedulers: [none, mq-deadline]
-    workloads: [iozone-small, {name: iozone-direct, parameters: {maximum_file_kb: 65536}}]
-    repeats: 2                   # or {half_width_percent: 5, least: 3, most: 10}
-    race: {hours: 8}             # instead of repeats: find the best, within hours or runs;
-                                 # test, category: what decides; margin_percent: no difference;
-                                 # find: change looks for the kernel at which speed changed
-    preparation: {discard: true, precondition: true, fill_percent: 50, age_rounds: 10}
-    probe_s: 60                  # seconds in which the LUN itself is measured before each block
-    tracing: [requests]          # one more run of each configuration, traced, which never counts
-    clients: [node2, node3]      # other workers, at once with it, on mounts of the same export
-    limits: {read_mib_s: [0, 100], memory_mib: 2048}  # with each of them; not in guests
-    executor: guest              # or own, the worker's own; a guest is booted for every run
-    guest: {kernels: [debian-6.1, debian-4.19], memory_mib: 2048, cpus: 2}
-    order: random                # or as-written
-    seed: 42
-    reference: {every: 10, configuration: {filesystem: ext4}}
-    priority: 0
-    time_limit_s: 7200
-    run_again: 1                 # how often what was interrupted is run again by itself
-    start_at: 2026-11-23T22:00:00+01:00      # no run begins before
-    stop_before: 2026-11-24T06:00:00+01:00   # and none that would not end before
-
-Lists multiply (studies.jobs.documents.configurations).
+``docs/api.md`` has an example of all keys. Lists multiply (``documents.configurations``).
 """
 
 from collections.abc import Mapping

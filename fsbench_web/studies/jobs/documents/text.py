@@ -1,8 +1,7 @@
-"""Jobs as documents: YAML or JSON text to plain data and back. Pure: no database, no meaning.
+"""Jobs as documents: YAML or JSON text to plain data and back. No database.
 
-Read is what YAML 1.2 and JSON have in common (maps, lists, texts, whole numbers, true, false,
-null), so that ``off`` and ``2005-12-01`` stay the words they are. Anchors, aliases and tags are
-refused: a few lines of them can stand for gigabytes.
+Reads what YAML 1.2 and JSON share, so that ``off`` and ``2005-12-01`` stay words. Anchors, aliases
+and tags are refused: a few lines of them can stand for gigabytes.
 """
 
 import json

@@ -104,9 +104,7 @@ class Variant:
 
     @property
     def roles(self) -> list[RoleField]:
-        """Those that the file system or its layers can use, and those that are chosen all the same:
-        they stay to be seen, and are refused.
-        """
+        """Those that the file system or its layers can use, and those that are chosen."""
         offered = _LAYERS_CACHE if self.is_guest and self.spec.is_made else {}
         if self.spec.is_pool:
             offered = _POOL_ROLES

@@ -135,9 +135,7 @@ class JobForm(OptionsForm):
         self.suggested = " ".join([*parts, FOR_NOW] if for_now else parts)
 
     def leave_out(self, workloads: Collection[str]) -> None:
-        """Untick these, and give them their own parameters again. Where nothing is left nothing
-        else is suggested instead: it was not asked for.
-        """
+        """Untick these and reset their parameters; suggest nothing instead."""
         self.workloads = [slug for slug in self.workloads if slug not in workloads]
         for slug in workloads:
             self.parameters.pop(slug, None)
@@ -152,8 +150,8 @@ class JobForm(OptionsForm):
     def filesystem_groups(
         self, problems: Mapping[str, Iterable[str]] | None = None
     ) -> list[FilesystemGroup]:
-        """The file systems that ``problems`` names (all that are made, without), and those that are
-        chosen, with the variants of the form; the first variant is always there.
+        """The file systems of ``problems`` (or all that are made) and the chosen ones, with
+        variants.
         """
         groups = []
         chosen = [key.rsplit(".", 1)[0] for key in self.chosen]
@@ -254,10 +252,7 @@ class JobForm(OptionsForm):
         return ConfigurationSpec(filesystem, options, scheduler, journal, stack)
 
     def to_query(self, *, with_rows: bool = False) -> str:
-        """The shortest query string that says the same: only what is chosen, without defaults.
-
-        ``with_rows`` keeps the variants that are not chosen too, each with its options.
-        """
+        """The shortest query string that says the same; ``with_rows`` keeps unchosen variants."""
         query = QueryDict(mutable=True)
         query["lun"] = self.lun
         query.setlist("fs", self.chosen)
@@ -346,10 +341,7 @@ def _without_nul(query: QueryDict) -> QueryDict:
 
 
 def prefilled(spec: JobSpec) -> JobForm:
-    """The form that makes this job: to run something again, changed or not.
-
-    It runs each variant with each scheduler: those that differ in that alone are one variant.
-    """
+    """The form that makes this job. Configurations that differ in the scheduler are one variant."""
     form = JobForm(
         lun="" if spec.lun_id is None else str(spec.lun_id),
         workloads=[wanted.name for wanted in spec.workloads],

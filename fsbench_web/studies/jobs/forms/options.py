@@ -1,8 +1,4 @@
-"""How runs are run, as fields of the job form: texts, which may be texts that are refused.
-
-No database. A field is named as in the address. What it is in ``spec.JobOptions``, and what the
-form says of it, stands beside it.
-"""
+"""How runs are run, as fields of the job form: texts, which may be refused. No database."""
 
 import re
 import secrets
@@ -120,8 +116,7 @@ def _limit(name: str) -> Any:
 class OptionsForm:
     """``reference`` is a variant of the form, ``ext4.2``; "": there is no reference.
 
-    The intervals are FREENIX 2002's, which stops at 10%, and half of it. A race takes a night,
-    unless a number of runs is said instead.
+    The intervals are FREENIX 2002's, which stops at 10%, and half of it.
     """
 
     executor: str = HOST
@@ -263,9 +258,7 @@ class OptionsForm:
 
     @property
     def changed_count(self) -> int:
-        """How many fields of the executor, the preparation, the order, times and limits are others
-        than the default.
-        """
+        """How many fields that the form folds away differ from the default."""
         return len(self._changed(_ADVANCED)) + self.is_guest
 
     @property
@@ -318,8 +311,8 @@ class OptionsForm:
             self.seed = str(secrets.randbelow(MAXIMUM_SEED + 1))
 
     def run_options(self, unreadable: Unreadable, wrong: set[str] | None = None) -> FormOptions:
-        """What the texts say; what cannot be read is noted and left at its default. Into ``wrong``
-        go the fields that it is in.
+        """What the texts say; unreadable ones are noted, left at their default and put into
+        ``wrong``.
         """
         for place, value, choices, kind in (
             ("executor", self.executor, EXECUTORS, "executor"),
@@ -493,8 +486,7 @@ def _text(value: object) -> str:
 def with_zone(text: str) -> str:
     """``2026-11-23T22:00`` in the site's zone as ISO 8601; anything else as it is, to be refused.
 
-    So is a time that comes twice, or never, because clocks are changed: nobody knows which is
-    meant.
+    So is a time that comes twice or never, because clocks are changed.
     """
     if not _LOCAL.fullmatch(text):
         return text

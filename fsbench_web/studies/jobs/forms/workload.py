@@ -50,10 +50,9 @@ class ParameterField:
 
 @dataclass(frozen=True)
 class PresetFields:
-    """A preset with its fields. ``space_bytes`` and ``asked_s`` are of its own parameters.
+    """A preset with its fields, the bytes it needs and the seconds that its parameters ask for.
 
-    ``asked_s`` is what the parameters themselves ask for, in seconds, without what the disk adds;
-    None where the disk decides alone. ``problems`` say why it cannot be run on the chosen LUN now.
+    ``problems`` say why it cannot be run on the chosen LUN now.
     """
 
     preset: Preset
