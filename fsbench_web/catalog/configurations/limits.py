@@ -9,30 +9,43 @@ from typing import Any
 
 MIB = 1024 * 1024
 LEAST_MEMORY_MIB = 64
-MOST = {
-    "read_mib_s": 1_000_000,
-    "write_mib_s": 1_000_000,
-    "read_iops": 100_000_000,
-    "write_iops": 100_000_000,
-    "memory_mib": 16 * MIB,
-    "cpus": 1024,
-}
-"""More than any machine of today does: a limit that limits nothing is a mistake."""
-WORDS = {
-    "read_mib_s": "limit of reads, MiB/s",
-    "write_mib_s": "limit of writes, MiB/s",
-    "read_iops": "limit of reads a second",
-    "write_iops": "limit of writes a second",
-    "memory_mib": "limit of memory, MiB",
-    "cpus": "limit of CPUs",
-}
-"""What each is called."""
-_WORDS = {
-    "read_mib_s": "reads {} MiB/s",
-    "write_mib_s": "writes {} MiB/s",
-    "read_iops": "{} reads/s",
-    "write_iops": "{} writes/s",
-    "memory_mib": "{} MiB of memory",
+
+
+@dataclass(frozen=True)
+class LimitKind:
+    """One limit: the most it may be, its name, and what words, pages and forms say of it.
+
+    More than ``most`` limits nothing on any machine of today, and is a mistake.
+    """
+
+    most: int
+    name: str
+    words: str
+    label: str
+    unit: str
+    help: str = ""
+
+
+LIMITS = {
+    "read_mib_s": LimitKind(
+        *(1_000_000, "limit of reads, MiB/s", "reads {} MiB/s", "Reads", "MiB/s"),
+        "Of each LUN of the run.",
+    ),
+    "write_mib_s": LimitKind(
+        *(1_000_000, "limit of writes, MiB/s", "writes {} MiB/s", "Writes", "MiB/s"),
+        "Under version 1 of control groups of direct writes alone.",
+    ),
+    "read_iops": LimitKind(
+        *(100_000_000, "limit of reads a second", "{} reads/s", "Reads", "requests/s")
+    ),
+    "write_iops": LimitKind(
+        *(100_000_000, "limit of writes a second", "{} writes/s", "Writes", "requests/s")
+    ),
+    "memory_mib": LimitKind(
+        *(16 * MIB, "limit of memory, MiB", "{} MiB of memory", "Memory", "MiB"),
+        "The page cache is part of it.",
+    ),
+    "cpus": LimitKind(1024, "limit of CPUs", "{} CPUs", "CPUs", "number"),
 }
 
 
@@ -79,11 +92,9 @@ class Limits:
     @property
     def words(self) -> str:
         """For people: "at most reads 16 MiB/s, 2 CPUs"; "" without any."""
-        parts = [
-            _WORDS[name].format(value) for name, value in self.stored().items() if name in _WORDS
-        ]
-        if self.cpus:
-            parts.append(f"{self.cpus} CPU{'' if self.cpus == 1 else 's'}")
+        parts = [LIMITS[name].words.format(value) for name, value in self.stored().items()]
+        if self.cpus == 1:
+            parts[-1] = "1 CPU"
         return f"at most {', '.join(parts)}" if parts else ""
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
-from fsbench_web.catalog.configurations.limits import WORDS
+from fsbench_web.catalog.configurations.limits import LIMITS
 from fsbench_web.studies.models import Series
 
 MOST_SETUPS = 20
@@ -119,7 +119,7 @@ def _series_settings(series: Series) -> Iterator[tuple[str, tuple[str, str]]]:
     machine = series.runs_on
     yield "filesystem", ("file system", series.configuration.filesystem)
     for name, limit in machine.limits.stored().items():
-        yield f"limits.{name}", (WORDS[name], str(limit))
+        yield f"limits.{name}", (LIMITS[name].name, str(limit))
     if machine.is_guest:
         yield "guest", ("guest", machine.words)
     yield "stack", ("other LUNs", series.stack_luns)

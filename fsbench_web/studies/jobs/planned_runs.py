@@ -7,6 +7,7 @@ from functools import cached_property
 
 from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.journals import JournalLun
+from fsbench_web.catalog.configurations.layers import Layer
 from fsbench_web.catalog.configurations.planned import PlannedCommand
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
 from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, LunCounts, Member
@@ -62,24 +63,16 @@ class PlannedRun:
     @cached_property
     def commands(self) -> list[PlannedCommand]:
         """What will be run, where it will be run: on the worker's host, or in the guest."""
-        lun, journal = self.lun, self.journal
-        device, journal_device = lun.device, journal.device if journal else ""
-        if self.machine.is_guest:
-            device, journal_device = GUEST_DEVICE, GUEST_JOURNAL_DEVICE
-        return run_commands(
+        return commands_on(
+            self.lun,
+            self.journal,
+            self.members,
             self.filesystem,
             self.options,
             self.workload[1],
-            device,
-            device if lun.is_folder else MOUNT_POINT,
-            not lun.is_folder,
             preparation=self.preparation,
-            size_bytes=lun.size_bytes,
-            journal=JournalLun(journal_device, journal.size_bytes) if journal else None,
-            members=members_of(
-                self.members, journal is not None if self.machine.is_guest else None
-            ),
             layers=self.shape.layers,
+            is_guest=self.machine.is_guest,
             probe_s=self.probe_s,
         )
 
@@ -156,14 +149,42 @@ class Plan:
         return lun_identity.digest(lun.fingerprint for lun in self.luns)
 
 
-def members_of(luns: Sequence[tuple[str, Lun]], has_journal_in_guest: bool | None) -> list[Member]:
-    """The other LUNs of a stack as the commands name them; None: by the worker's own executor."""
-    if has_journal_in_guest is None:
-        return [Member(role, lun.device, lun.size_bytes) for role, lun in luns]
-    names = guest_devices(len(luns), has_journal_in_guest)
-    return [
-        Member(role, name, lun.size_bytes) for (role, lun), name in zip(luns, names, strict=True)
-    ]
+def commands_on(
+    lun: Lun,
+    journal: Lun | None,
+    members: Sequence[tuple[str, Lun]],
+    filesystem: str,
+    options: Mapping[str, object],
+    workload: Workload,
+    *,
+    preparation: Preparation,
+    layers: Sequence[Layer],
+    is_guest: bool,
+    probe_s: int = 0,
+) -> list[PlannedCommand]:
+    """The commands of a run on these LUNs, as the worker's host or the guest names them."""
+    device, journal_device = lun.device, journal.device if journal else ""
+    names = [member.device for _, member in members]
+    if is_guest:
+        device, journal_device = GUEST_DEVICE, GUEST_JOURNAL_DEVICE
+        names = guest_devices(len(members), journal is not None)
+    return run_commands(
+        filesystem,
+        options,
+        workload,
+        device,
+        device if lun.is_folder else MOUNT_POINT,
+        not lun.is_folder,
+        preparation=preparation,
+        size_bytes=lun.size_bytes,
+        journal=JournalLun(journal_device, journal.size_bytes) if journal else None,
+        members=[
+            Member(role, name, member.size_bytes)
+            for (role, member), name in zip(members, names, strict=True)
+        ],
+        layers=layers,
+        probe_s=probe_s,
+    )
 
 
 def time_limit_s(spec: JobSpec, runs: Sequence[PlannedRun]) -> int:

@@ -18,13 +18,29 @@ from fsbench_web.catalog.workers.shared_disks import note_other_use
 from fsbench_web.catalog.workers.states import BUSY_EVERY_S, IDLE_EVERY_S, SETUP_EVERY_S
 from fsbench_web.core.workloads import ParameterError, Workload, workload_of
 from fsbench_web.core.workloads.registry import check_changes
-from fsbench_web.studies.jobs import suggestions
 from fsbench_web.studies.jobs.checks import space, workload
 from fsbench_web.studies.jobs.forms.job_form import JobForm
 from fsbench_web.studies.jobs.forms.workload import PresetFields
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.runs.listing import runs_before
 
+# Two, because a comparison is what it is for; those that most people ask about first.
+MOST_FILESYSTEMS = 2
+# Most workloads need files.
+_FOR_THOSE_WHO_ASK = ("raw",)
+_FILESYSTEMS = ("ext4", "xfs", "btrfs", "ext3", "ext2")
+# What is done in a minute or so at most on any disk, in the order of how many programs it needs.
+_WORKLOADS = (
+    "iozone-small",
+    "filemark-small",
+    "mongo-small",
+    "source-copy-small",
+    "postmark-small",
+    "random-access-small",
+    "file-creation-small",
+    "pgmeter-small",
+    "multiuser-small",
+)
 _SHOWN = ("filesystems", "tools", "kernel", "is_usable", "reason")
 
 
@@ -65,7 +81,7 @@ def usual_lun(cards: Sequence[LunCard]) -> Lun | None:
 
 def usual_configurations(lun: Lun) -> list[ConfigurationSpec]:
     """What is ticked on the LUN where nobody names file systems."""
-    slugs = suggestions.filesystems(filesystem_problems(lun, [], is_guest=False))
+    slugs = suggested_filesystems(filesystem_problems(lun, [], is_guest=False))
     return [ConfigurationSpec(slug) for slug in slugs]
 
 
@@ -137,8 +153,17 @@ def suggest(form: JobForm, lun: Lun | None, problems: Mapping[str, Sequence[str]
     setup = worker_setup(lun.worker.capabilities)
     for_now = setup is not None and setup.is_running
     has_slugs, has_names = form.has_own_filesystems, form.has_own_workloads
-    slugs = _slugs(form) if has_slugs else _suggested_filesystems(form, problems)
-    names = form.workloads if has_names else _suggested_workloads(form, lun, slugs)
+    ticked, names = ([], []) if form.is_suggested_for_now else _ticked(form)
+    slugs = _slugs(form.chosen) if has_slugs else suggested_filesystems(problems, ticked)
+    if has_names:
+        names = form.workloads
+    else:
+        spec = _plain_job(form, [slug for slug in slugs if slug in ALL])
+        preset_problems = {
+            preset_fields.preset.slug: _problems(form, preset_fields, lun, spec)
+            for preset_fields in form.presets()
+        }
+        names = suggested_workloads(preset_problems, names)
     is_possible = (has_slugs or slugs) and (has_names or names)
     if is_possible and not list(availability.lun_problems(lun)):
         form.suggest([f"{slug}.1" for slug in slugs], names, for_now=for_now)
@@ -146,24 +171,13 @@ def suggest(form: JobForm, lun: Lun | None, problems: Mapping[str, Sequence[str]
         form.suggest([], [], for_now=for_now)
 
 
-def _slugs(form: JobForm) -> list[str]:
-    return [key.rsplit(".", 1)[0] for key in form.chosen]
+def _slugs(variants: Iterable[str]) -> list[str]:
+    return [key.rsplit(".", 1)[0] for key in variants]
 
 
-def _suggested_filesystems(form: JobForm, problems: Mapping[str, Sequence[str]]) -> list[str]:
-    variants = [] if form.is_suggested_for_now else form.suggested_variants
-    ticked = [key.rsplit(".", 1)[0] for key in variants]
-    return suggestions.filesystems(problems, ticked)
-
-
-def _suggested_workloads(form: JobForm, lun: Lun, slugs: Sequence[str]) -> list[str]:
-    spec = _plain_job(form, [slug for slug in slugs if slug in ALL])
-    problems = {
-        preset_fields.preset.slug: _problems(form, preset_fields, lun, spec)
-        for preset_fields in form.presets()
-    }
-    workloads = [] if form.is_suggested_for_now else form.suggested_workloads
-    return suggestions.workloads(problems, workloads)
+def _ticked(form: JobForm) -> tuple[list[str], list[str]]:
+    """The file systems and workloads that were suggested before."""
+    return _slugs(form.suggested_variants), form.suggested_workloads
 
 
 def _plain_job(form: JobForm, slugs: Iterable[str]) -> JobSpec:
@@ -202,11 +216,11 @@ def why_nothing_runs(
         if first is None or any(not card.problems for card in cards):
             return ""
         setup = availability.setup(first.lun.worker)
-        return suggestions.why_nothing_runs("any LUN", first.lun.worker.name, setup, first.problems)
+        return sentence_of_nothing("any LUN", first.lun.worker.name, setup, first.problems)
     setup = availability.setup(lun.worker)
     parts = list(availability.lun_problems(lun))
     if not parts:
-        usable = suggestions.filesystems(problems)
+        usable = suggested_filesystems(problems)
         if not usable:
             parts = [sentence for sentences in problems.values() for sentence in sentences]
         else:
@@ -215,7 +229,7 @@ def why_nothing_runs(
             if any(not sentences for sentences in all_problems):
                 return ""
             parts = [sentence for sentences in all_problems for sentence in sentences]
-    return suggestions.why_nothing_runs(lun.name, lun.worker.name, setup, parts)
+    return sentence_of_nothing(lun.name, lun.worker.name, setup, parts)
 
 
 def setups(cards: Sequence[LunCard]) -> list[tuple[Worker, WorkerSetup]]:
@@ -254,3 +268,52 @@ def digest(cards: Sequence[LunCard]) -> str:
         )
     text = json.dumps(parts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def suggested_filesystems(
+    problems: Mapping[str, Sequence[str]], ticked: Sequence[str] = ()
+) -> list[str]:
+    """The file systems to tick, by slug, of the offered ones that have no problem.
+
+    ``ticked`` were suggested before.
+    """
+    if ticked and not any(problems.get(slug) for slug in ticked):
+        return list(ticked)
+    offered = [
+        slug
+        for slug in dict.fromkeys((*_FILESYSTEMS, *problems))
+        if slug in problems and slug not in _FOR_THOSE_WHO_ASK
+    ]
+    return [slug for slug in offered if not problems[slug]][:MOST_FILESYSTEMS]
+
+
+def suggested_workloads(
+    problems: Mapping[str, Sequence[str]], ticked: Sequence[str] = ()
+) -> list[str]:
+    """The preset to tick, of those that have no problem; none that takes hours."""
+    if ticked and all(slug in problems and not problems[slug] for slug in ticked):
+        return list(ticked)
+    return [slug for slug in _WORKLOADS if slug in problems and not problems[slug]][:1]
+
+
+def sentence_of_nothing(
+    place: str, worker: str, setup: WorkerSetup | None, problems: Sequence[str]
+) -> str:
+    """One sentence: why nothing can run on ``place``, and what to do. The first problem counts."""
+    if setup is not None and setup.is_running:
+        return (
+            f"Nothing can be run on {place} yet: {worker} sets itself up "
+            f"({setup.title[:1].lower()}{setup.title[1:]}), and this form shows what can be run "
+            "as soon as that has ended."
+        )
+    if setup is not None and setup.command:
+        return (
+            f"Nothing can be run on {place} yet: {worker} lacks what the workloads need; run "
+            f"`{setup.command}` on its host, and this form shows what can be run then."
+        )
+    if problems:
+        return f"Nothing can be run on {place} now: {problems[0]}"
+    return (
+        f"Nothing can be run on {place} now, and {worker} does not say why: look at its page "
+        f"(/workers/{worker}/), or choose another LUN."
+    )

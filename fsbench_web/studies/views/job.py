@@ -1,6 +1,7 @@
 """Jobs: the list, one with its progress, and what a person can do with it."""
 
 from collections.abc import Callable
+from functools import wraps
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -125,99 +126,77 @@ def _drift_figure(drift: Drift | None) -> object:
     )
 
 
-def _action(request: HttpRequest, job_id: int, act: Callable[[User], str]) -> HttpResponse:
-    """Do it, say what happened, and go back to the page."""
-    assert isinstance(request.user, User)
-    try:
-        messages.success(request, act(request.user))
-    except Job.DoesNotExist:
-        raise _missing_job(job_id) from None
-    except ControlRefused as refused:
-        return _page(request, job_id, refused.problems)
-    return redirect("studies:job", job_id=job_id)
+def _steers(act: Callable[[HttpRequest, int, User], str]) -> Callable[..., HttpResponse]:
+    """The view that does this to a job, says what happened, and goes back to its page."""
+
+    @login_required
+    @require_POST
+    @requires(Action.STEER)
+    @wraps(act)
+    def view(request: HttpRequest, job_id: int) -> HttpResponse:
+        assert isinstance(request.user, User)
+        try:
+            messages.success(request, act(request, job_id, request.user))
+        except Job.DoesNotExist:
+            raise _missing_job(job_id) from None
+        except ControlRefused as refused:
+            return _page(request, job_id, refused.problems)
+        return redirect("studies:job", job_id=job_id)
+
+    return view
 
 
-@login_required
-@require_POST
-@requires(Action.STEER)
-def pause(request: HttpRequest, job_id: int) -> HttpResponse:
+@_steers
+def pause(request: HttpRequest, job_id: int, user: User) -> str:
     """No further run of it starts."""
-
-    def act(user: User) -> str:
-        if control.pause(job_id):
-            return f"Job {job_id} is paused: what runs goes on, and nothing further starts."
-        return f"Job {job_id} was paused already."
-
-    return _action(request, job_id, act)
+    if control.pause(job_id):
+        return f"Job {job_id} is paused: what runs goes on, and nothing further starts."
+    return f"Job {job_id} was paused already."
 
 
-@login_required
-@require_POST
-@requires(Action.STEER)
-def resume(request: HttpRequest, job_id: int) -> HttpResponse:
+@_steers
+def resume(request: HttpRequest, job_id: int, user: User) -> str:
     """Its runs start again."""
-
-    def act(user: User) -> str:
-        if control.resume(job_id):
-            return f"Job {job_id} goes on."
-        return f"Job {job_id} was not paused."
-
-    return _action(request, job_id, act)
+    if control.resume(job_id):
+        return f"Job {job_id} goes on."
+    return f"Job {job_id} was not paused."
 
 
-@login_required
-@require_POST
-@requires(Action.STEER)
-def cancel(request: HttpRequest, job_id: int) -> HttpResponse:
+@_steers
+def cancel(request: HttpRequest, job_id: int, user: User) -> str:
     """All that waits is cancelled, what runs is asked to stop."""
-
-    def act(user: User) -> str:
-        cancelled = control.cancel(job_id, by=user.get_username())
-        text = f"{cancelled.at_once} waiting run{'' if cancelled.at_once == 1 else 's'} cancelled."
-        if cancelled.asked_to_stop:
-            text += (
-                f" {cancelled.asked_to_stop} running: the worker is asked to stop and to unmount "
-                "the LUN."
-            )
-        return text
-
-    return _action(request, job_id, act)
+    cancelled = control.cancel(job_id, by=user.get_username())
+    text = f"{cancelled.at_once} waiting run{'' if cancelled.at_once == 1 else 's'} cancelled."
+    if cancelled.asked_to_stop:
+        text += (
+            f" {cancelled.asked_to_stop} running: the worker is asked to stop and to unmount "
+            "the LUN."
+        )
+    return text
 
 
-@login_required
-@require_POST
-@requires(Action.STEER)
-def retry(request: HttpRequest, job_id: int) -> HttpResponse:
+@_steers
+def retry(request: HttpRequest, job_id: int, user: User) -> str:
     """Failed and lost runs, and cancelled ones if that is ticked, are submitted once more."""
     states = [*control.RETRIED_STATES]
     if request.POST.get("cancelled") == "yes":
         states.append(RunState.CANCELLED)
-
-    def act(user: User) -> str:
-        confirmation, seen = request.POST.get("confirmation", ""), request.POST.get("seen", "")
-        retried = control.retry(job_id, confirmation, user, states, seen)
-        if not retried:
-            return "There is nothing to submit again."
-        return f"{len(retried)} run{'' if len(retried) == 1 else 's'} submitted again."
-
-    return _action(request, job_id, act)
+    confirmation, seen = request.POST.get("confirmation", ""), request.POST.get("seen", "")
+    retried = control.retry(job_id, confirmation, user, states, seen)
+    if not retried:
+        return "There is nothing to submit again."
+    return f"{len(retried)} run{'' if len(retried) == 1 else 's'} submitted again."
 
 
-@login_required
-@require_POST
-@requires(Action.STEER)
-def priority(request: HttpRequest, job_id: int) -> HttpResponse:
+@_steers
+def priority(request: HttpRequest, job_id: int, user: User) -> str:
     """Let its runs come before or after those of other jobs."""
-
-    def act(user: User) -> str:
-        text = request.POST.get("priority", "").strip()
-        number = text.removeprefix("-")
-        if not (number.isascii() and number.isdigit() and len(number) < 6):
-            raise ControlRefused([f'"{text}" is not a whole number: say -10 to 10.'])
-        control.set_priority(job_id, int(text))
-        return f"The priority of job {job_id} is {int(text)}."
-
-    return _action(request, job_id, act)
+    text = request.POST.get("priority", "").strip()
+    number = text.removeprefix("-")
+    if not (number.isascii() and number.isdigit() and len(number) < 6):
+        raise ControlRefused([f'"{text}" is not a whole number: say -10 to 10.'])
+    control.set_priority(job_id, int(text))
+    return f"The priority of job {job_id} is {int(text)}."
 
 
 @login_required

@@ -11,16 +11,14 @@ import plotly.graph_objects as go
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q, QuerySet
 
-from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import ALL, OptionError
-from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.planned import PlannedCommand
 from fsbench_web.catalog.configurations.preparation import Preparation, PreparationError
 from fsbench_web.catalog.configurations.stacks import LunCounts
-from fsbench_web.catalog.workers.machines import CONSOLE, GUEST_DEVICE, GUEST_JOURNAL_DEVICE, OOPS
+from fsbench_web.catalog.workers.machines import CONSOLE, OOPS
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.units import is_known, lower_is_better
-from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, workload_of
+from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.figures import heatmap
 from fsbench_web.platform import limits
 from fsbench_web.studies.jobs import imported_fio, planned_runs, possible_runs
@@ -155,30 +153,23 @@ def planned_commands(run: Run) -> list[PlannedCommand]:
     series = run.series
     if run.origin != Run.Origin.MEASURED or series.lun is None or series.workload is None:
         return []
-    is_directory, log = series.lun.is_folder, series.journal_lun
-    device, log_device = series.lun.device, log.device if log else ""
-    if series.runs_on.is_guest:
-        device, log_device = GUEST_DEVICE, GUEST_JOURNAL_DEVICE
+    log = series.journal_lun
     if series.configuration.external_journal and log is None:
         return []  # It is not known any more; the worker will say so and fail the run.
     luns = members_of(series)
     if len(luns) < len(series.members):
         return []
     try:
-        return run_commands(
+        return planned_runs.commands_on(
+            series.lun,
+            log,
+            luns,
             series.configuration.filesystem,
             series.configuration.options,
             workload_of(series.workload.tool, series.workload.parameters),
-            device,
-            device if is_directory else MOUNT_POINT,
-            not is_directory,
             preparation=Preparation.of(series.preparation),
-            size_bytes=series.lun.size_bytes,
-            journal=JournalLun(log_device, log.size_bytes) if log else None,
-            members=planned_runs.members_of(
-                luns, log is not None if series.runs_on.is_guest else None
-            ),
             layers=LunCounts.of(series.configuration.stack).layers,
+            is_guest=series.runs_on.is_guest,
         )
     except (OptionError, ParameterError, PreparationError):
         # An option that a later release no longer allows: the worker will say so and fail the run.

@@ -7,7 +7,7 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
-from fsbench_web.catalog.configurations.limits import WORDS
+from fsbench_web.catalog.configurations.limits import LIMITS
 from fsbench_web.compare.explanations.contenders import MOST_SERIES, why_address
 from fsbench_web.compare.explanations.setups import FITS, setups
 from fsbench_web.compare.selection.spec import ComparisonSpec
@@ -155,7 +155,7 @@ def test_what_is_known_of_options_is_of_options_that_there_are(db: None) -> None
     options = {name.removeprefix("option.") for name in FITS if name.startswith("option.")}
     assert options <= keys
     limits = {name.removeprefix("limits.") for name in FITS if name.startswith("limits.")}
-    assert limits == set(WORDS)
+    assert limits == set(LIMITS)
     assert {test for fits in FITS.values() for test in fits} <= {*COSTS, *WAITS}
     fast, slow = (sampled(label, 100.0, merged_share=1.0) for label in ("ext4", "ext4_j4m"))
     for series, size in ((fast, {}), (slow, {"journal_size_mb": "4"})):

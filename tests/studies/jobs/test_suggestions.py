@@ -13,7 +13,7 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.catalog.workers.setup import WorkerSetup
 from fsbench_web.core.workloads import presets
-from fsbench_web.studies.jobs import suggestions
+from fsbench_web.studies.jobs import possible_runs
 from tests.studies.conftest import GB, USABLE, worker_announcement
 
 pytestmark = pytest.mark.django_db
@@ -105,7 +105,7 @@ def text(response: Any) -> str:
 )
 def test_file_systems(impossible, before, expected):
     problems = {slug: NO if slug in impossible else [] for slug in FILESYSTEMS}
-    assert suggestions.filesystems(problems, before) == expected
+    assert possible_runs.suggested_filesystems(problems, before) == expected
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_file_systems(impossible, before, expected):
 )
 def test_workloads(possible, before, expected):
     problems = {slug: [] if slug in possible else NO for slug in presets()}
-    assert suggestions.workloads(problems, before) == expected
+    assert possible_runs.suggested_workloads(problems, before) == expected
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_workloads(possible, before, expected):
     ],
 )
 def test_one_sentence_says_what_is_missing(setup, expected):
-    assert suggestions.why_nothing_runs("disk1", "lab1", setup, ["No tool."]) == expected
+    assert possible_runs.sentence_of_nothing("disk1", "lab1", setup, ["No tool."]) == expected
 
 
 # ---- the page ----
@@ -360,5 +360,5 @@ def test_a_silent_worker_sets_nothing_up(signed_in):
 
 
 def test_the_raw_device_is_for_those_who_ask_for_it() -> None:
-    assert suggestions.filesystems({"xfs": [], "raw": []}) == ["xfs"]
-    assert suggestions.filesystems({"xfs": ["no"], "raw": []}) == []
+    assert possible_runs.suggested_filesystems({"xfs": [], "raw": []}) == ["xfs"]
+    assert possible_runs.suggested_filesystems({"xfs": ["no"], "raw": []}) == []

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fsbench_web.catalog.configurations.labels import configuration_label
-from fsbench_web.catalog.configurations.limits import LEAST_MEMORY_MIB, MOST, NO_LIMITS, Limits
+from fsbench_web.catalog.configurations.limits import LEAST_MEMORY_MIB, LIMITS, NO_LIMITS, Limits
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, capacity
 from fsbench_web.catalog.workers.machines import (
@@ -210,11 +210,11 @@ def _check_limited_lun(lun: Lun, strictest: Limits, problems: Problems) -> None:
 
 
 def _check_limits(spec: JobSpec, problems: Problems) -> None:
-    for name, largest in MOST.items():
+    for name, kind in LIMITS.items():
         for value in getattr(spec.limits, name):
-            if not 0 <= value <= largest:
+            if not 0 <= value <= kind.most:
                 problems.add(
-                    f"limits.{name}", f"A limit is 0 (none) to {largest}, and not {value}."
+                    f"limits.{name}", f"A limit is 0 (none) to {kind.most}, and not {value}."
                 )
             elif name == "memory_mib" and 0 < value < LEAST_MEMORY_MIB:
                 problems.add(

@@ -1,16 +1,18 @@
 """The values of a document by their place in it, and what is wrong with them. No database."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import deepcopy
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, StrictStr
+from pydantic import BaseModel, BeforeValidator, StrictStr, ValidationError
 from pydantic_core import PydanticCustomError
 
 from fsbench_web.platform.declared_keys import UNKNOWN_KEY, keys_at
 from fsbench_web.studies.jobs.problems import Problems
-from fsbench_web.studies.jobs.reading import Read, Steps, error_text, read
 
+Read = TypeVar("Read", bound=BaseModel)
+Steps = tuple[int | str, ...]
 _MISSING = {
     "kernels": "the kernels that are booted",
     "name": "the name of a workload",
@@ -118,3 +120,55 @@ def with_places(
         (value, f"{place}[{index}]" if is_list else place) for index, value in enumerate(entries)
     ]
     return [(value, where) for value, where in pairs if where not in problems.by_part]
+
+
+def read(
+    model: type[Read], data: Mapping[str, Any], on_error: Callable[[Steps, Any], None]
+) -> Read:
+    """The model without what is wrong in the data: that takes its default.
+
+    ``on_error`` gets each problem of pydantic with the steps that lead to it.
+    """
+    value: Any = deepcopy(dict(data))
+    while True:
+        try:
+            return model.model_validate(value)
+        except ValidationError as refused:
+            wrong: dict[Steps, Any] = {}
+            for error in refused.errors(include_url=False):
+                wrong.setdefault(_steps_in_data(value, error["loc"]), error)
+            for steps, error in wrong.items():
+                on_error(steps, error)
+            for steps in reversed(wrong):
+                _leave_out(value, steps)
+
+
+def error_text(error: Any) -> str:
+    """What a check of several values together said of them; what pydantic says of any other."""
+    cause = error.get("ctx", {}).get("error")
+    return str(error["msg"] if cause is None else cause)
+
+
+def _steps_in_data(value: Any, steps: Steps) -> Steps:
+    """As many of pydantic's steps as lead to something in the data; a lone value is its list."""
+    data_steps: Steps = ()
+    for step in steps:
+        if isinstance(step, int) and not isinstance(value, list):
+            continue
+        try:
+            value = value[step] if not isinstance(value, str) else None
+        except (KeyError, IndexError, TypeError):
+            break
+        data_steps = (*data_steps, step)
+    return data_steps
+
+
+def _leave_out(value: Any, steps: Steps) -> None:
+    """Without the value there; in a list an empty text keeps the places of those behind it."""
+    *before, last = steps
+    for step in before:
+        value = value[step]
+    if isinstance(last, int) and value[last] != "":
+        value[last] = ""
+    else:
+        del value[last]

@@ -1,29 +1,10 @@
 """The job form: its fields in the query string, and what the page shows of them. No database.
 
-The address holds the whole form, so that a colleague can be sent a job to check before it is
-confirmed. Field names::
-
-    lun=3                           scheduler=none&scheduler=bfq
-    fs=ext4.1&fs=ext4.2&fs=xfs.1    ext4.2.journal_mode=writeback
-    workload=iozone-small           iozone-small.maximum_file_kb=4096
-    repeats=2                       study=raid-test   or   new_study=RAID test
-    repeat_by=interval              half_width=5  least=3  most=10     (instead of repeats)
-    repeat_by=race                  race_hours=8  race_test=write  race_category=overall
-                                    (race_runs=60 instead of hours)
-    discard=yes                     precondition=yes    fill_percent=50
-    order=random                    seed=42             priority=5      time_limit_s=7200
-    reference=ext4.2                reference_every=10  run_again=1
-    ext4.1.journal=log1             (the LUN that keeps the journal)
-    btrfs.1.luns=disk2&btrfs.1.luns=disk3   (the other LUNs of its stack)
-    ext4.1.cache=fast               ext4.1.layers=md-raid1_luks   (as labels have them)
-    clients=node2&clients=node3     (other workers that measure at once, on a mount)
-    executor=guest                  kernel=debian-6.1&kernel=debian-4.19
-    suggested=ext4.1 xfs.1 iozone-small   (what the page ticked by
-    itself; "nothing": none)
-
-``ext4.2`` is the second variant of ext4. Chosen variants times chosen schedulers are the
-configurations of the job, each run with every chosen workload. The reference is run with the
-first of the schedulers.
+The address holds the whole form. ``fs=ext4.2`` is the second variant of ext4, with options like
+``ext4.2.journal_mode=writeback`` (``configuration_fields``); ``workload=iozone-small`` has
+parameters like ``iozone-small.maximum_file_kb=4096``; ``options`` has the others. Chosen variants
+times chosen schedulers are the configurations, each run with every workload. The reference has the
+first scheduler. ``suggested`` is what the page itself ticked.
 """
 
 import re

@@ -12,6 +12,7 @@ from django.http import QueryDict
 from django.utils import timezone
 from pydantic import StrictInt
 
+from fsbench_web.catalog.configurations.limits import LIMITS
 from fsbench_web.catalog.configurations.preparation import (
     MAXIMUM_AGE_ROUNDS,
     MAXIMUM_FILL_PERCENT,
@@ -19,7 +20,7 @@ from fsbench_web.catalog.configurations.preparation import (
 )
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST, GuestAbility, GuestKernel
 from fsbench_web.studies.causes import DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN
-from fsbench_web.studies.jobs.reading import Steps, error_text, read
+from fsbench_web.studies.jobs.documents.reader import Steps, error_text, read
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REFERENCE_EVERY,
     FORM_REPEATS,
@@ -40,15 +41,6 @@ VALUE, NEEDED, AMOUNT, FLAG, TEXT, TIME, LIST = range(7)
 or several; a time; numbers with commas between them.
 """
 _NOTHING = {FLAG: "no", AMOUNT: "0"}
-_LIMITS = (
-    ("Reads", "MiB/s", "Of each LUN of the run."),
-    ("Writes", "MiB/s", "Under version 1 of control groups of direct writes alone."),
-    ("Reads", "requests/s", ""),
-    ("Writes", "requests/s", ""),
-    ("Memory", "MiB", "The page cache is part of it."),
-    ("CPUs", "number", ""),
-)
-"""(label, unit, help), in the order of the limits."""
 LABELS = {
     "precondition": "Write the whole LUN once",
     "fill_percent": "Fill level",
@@ -235,12 +227,12 @@ class OptionsForm:
         return self.executor == GUEST
 
     @property
-    def limit_fields(self) -> list[dict[str, str]]:
-        """Name, label, unit, text and help of each, for the page."""
+    def limit_fields(self) -> list[dict[str, Any]]:
+        """Name, text and kind of each, for the page."""
         names = [name for name, said in _FORM.items() if said.kind == LIST]
         return [
-            {"name": name, "text": getattr(self, name), "label": label, "unit": unit, "help": help}
-            for name, (label, unit, help) in zip(names, _LIMITS, strict=True)
+            {"name": name, "text": getattr(self, name), "kind": kind}
+            for name, kind in zip(names, LIMITS.values(), strict=True)
         ]
 
     @property
@@ -275,7 +267,7 @@ class OptionsForm:
     def limited(self) -> str:
         """The limits of each run in words; "" for none."""
         return ", ".join(
-            f"{limit['label'].lower()} {limit['text']} {limit['unit']}"
+            f"{limit['kind'].label.lower()} {limit['text']} {limit['kind'].unit}"
             for limit in self.limit_fields
             if limit["text"]
         )
