@@ -205,7 +205,7 @@ def test_document_form_and_address_say_the_same_job(
 def test_a_document_says_where_its_guest_makes_no_sense(
     parts: dict[str, object], place: str
 ) -> None:
-    assert place in job_plan.expand({"study": "a", "lun": "b", **parts}).problems
+    assert place in job_plan.expand({"study": "a", "lun": "b", **parts}).unreadable
 
 
 def test_problems_of_a_document_are_told_at_their_places(guest_spec: MakeSpec) -> None:

@@ -144,7 +144,7 @@ def test_values_of_layers_multiply_and_the_document_is_written_as_it_was() -> No
     md = {"layer": "md", "level": ["raid0", "raid10"], "chunk_kb": [64, "512", "default"]}
     luns = ["disk2", "disk3", "disk4"]
     plan = expand(document(stacks=["single", {"luns": luns, "layers": [md, "luks"]}]))
-    assert plan.problems == {}
+    assert plan.unreadable == {}
     labels = ["_".join(layer.label for layer in spec.stack.layers) for spec in plan.configurations]
     assert labels == [
         "",
@@ -166,7 +166,7 @@ def test_values_of_layers_multiply_and_the_document_is_written_as_it_was() -> No
     ],
 )
 def test_what_is_no_layer_is_told_with_its_place(layers: object, place: str, words: str) -> None:
-    by_place = dict(expand(document(stacks={"layers": layers})).problems)
+    by_place = dict(expand(document(stacks={"layers": layers})).unreadable)
     assert words in " ".join(by_place[place]), by_place
 
 

@@ -97,7 +97,7 @@ def test_its_values_multiply_and_the_document_is_written_as_it_was() -> None:
         "guest": {"kernels": ["debian-6.1"]},
     }
     plan = expand(document)
-    assert plan.problems == {}
+    assert plan.unreadable == {}
     assert [dict(spec.options) for spec in plan.configurations] == [
         {},
         {"nfs": "3"},

@@ -12,29 +12,31 @@ from fsbench_web.catalog.configurations.options import Option, OptionError
 from runner.safety.marks import MOUNTED_FILESYSTEMS
 
 
-def _words(key: str, name: str, *values: str | tuple[str, ...]) -> Option:
+def _words(key: str, name: str, *values: str | tuple[str, ...], usual: str = "") -> Option:
     """An option with words of the mount as values."""
-    return Option(key, "mount", name, "{}", "{}", values)
+    return Option(key, "mount", name, "{}", "{}", values, usual=usual)
+
+
+def _number(key: str, name: str, minimum: int, maximum: int, usual: int) -> Option:
+    return Option(
+        *(key, "mount", name, f"{key}={{}}", f"{key}{{}}"),
+        minimum=minimum,
+        maximum=maximum,
+        usual=str(usual),
+    )
 
 
 def _versions(*numbers: str) -> Option:
-    return Option(
-        *("vers", "mount", "Version of the protocol", "{}", "{}"), numbers, is_joined=True
-    )
+    name = "Version of the protocol"
+    return Option("vers", "mount", name, "{}", "{}", numbers, is_joined=True)
 
 
-def _sizes(maximum: int) -> tuple[Option, ...]:
-    return tuple(
-        Option(*(key, "mount", name, f"{key}={{}}", f"{key}{{}}"), minimum=512, maximum=maximum)
-        for key, name in (("rsize", "Read size (bytes)"), ("wsize", "Write size (bytes)"))
-    )
+def _sizes(maximum: int, usual: int) -> tuple[Option, ...]:
+    """Usual are the largest sizes that the kernel agrees with a server."""
+    names = {"rsize": "Read size (bytes)", "wsize": "Write size (bytes)"}
+    return tuple(_number(key, name, 512, maximum, usual) for key, name in names.items())
 
 
-_NCONNECT = Option(
-    *("nconnect", "mount", "Connections to the server", "nconnect={}", "nconnect{}"),
-    minimum=1,
-    maximum=16,
-)
 _SYNC = _words("writes", "Writes", "sync")
 _FSC = _words("local_cache", "Cache on the client's disk", "fsc")
 _MIB = 1024 * 1024
@@ -42,10 +44,10 @@ _MIB = 1024 * 1024
 OPTIONS: dict[str, tuple[Option, ...]] = {
     "nfs": (
         _versions("2", "3", "4.0", "4.1", "4.2"),
-        _NCONNECT,
-        _words("proto", "Transport", "tcp", "udp", "rdma"),
-        *_sizes(_MIB),
-        _words("sec", "Security", "sys", "krb5", "krb5i", "krb5p"),
+        _number("nconnect", "Connections to the server", 1, 16, 1),
+        _words("proto", "Transport", "tcp", "udp", "rdma", usual="tcp"),
+        *_sizes(_MIB, _MIB),
+        _words("sec", "Security", "sys", "krb5", "krb5i", "krb5p", usual="sys"),
         _words("recovery", "When the server is silent", "soft", "softerr"),
         _SYNC,
         _words("attributes", "Attribute cache", "noac"),
@@ -54,13 +56,13 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     ),
     "cifs": (
         _versions("1.0", "2.0", "2.1", "3.0", "3.02", "3.1.1"),
-        *_sizes(16 * _MIB),
-        _words("cache", "Cache", "strict", ("none", "nocache"), "loose"),
+        *_sizes(16 * _MIB, 4 * _MIB),
+        _words("cache", "Cache", "strict", ("none", "nocache"), "loose", usual="strict"),
         _words("channels", "Channels", "multichannel"),
         _words("encryption", "Encryption", "seal"),
         _FSC,
     ),
-    "ceph": (*_sizes(1024 * _MIB), _SYNC, _FSC),
+    "ceph": (*_sizes(1024 * _MIB, 64 * _MIB), _SYNC, _FSC),
     "lustre": (_words("locks", "File locks", "flock", "localflock"), _SYNC),
     "tmpfs": (
         _words(
@@ -70,7 +72,10 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     ),
     "overlay": (
         _words("durability", "Durability", "volatile"),
-        _words("metacopy", "Copies of metadata alone", ("on", "metacopy"), ("off", "nometacopy")),
+        _words(
+            *("metacopy", "Copies of metadata alone", ("on", "metacopy"), ("off", "nometacopy")),
+            usual="off",
+        ),
     ),
     "sshfs": (),
     "glusterfs": (),
@@ -78,20 +83,6 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
 NAMES = {
     **{"nfs": "NFS", "cifs": "SMB", "ceph": "CephFS", "lustre": "Lustre", "tmpfs": "tmpfs"},
     **{"overlay": "overlayfs", "sshfs": "SSHFS", "glusterfs": "GlusterFS"},
-}
-# In effect without anybody asking: the largest sizes that the kernel agrees with a server.
-_USUAL = {
-    ("nfs", "proto"): "tcp",
-    ("nfs", "nconnect"): "1",
-    ("nfs", "rsize"): "1048576",
-    ("nfs", "wsize"): "1048576",
-    ("nfs", "sec"): "sys",
-    ("cifs", "rsize"): "4194304",
-    ("cifs", "wsize"): "4194304",
-    ("cifs", "cache"): "strict",
-    ("ceph", "rsize"): "67108864",
-    ("ceph", "wsize"): "67108864",
-    ("overlay", "metacopy"): "off",
 }
 # Of IPv6 the kernel says tcp6; what is compared is the transport.
 _SAME = {"tcp6": "tcp", "udp6": "udp", "rdma6": "rdma"}
@@ -123,6 +114,6 @@ def contender(kernel_name: str, words: str) -> Contender:
             (choice.value for choice in option.choices if values.get(choice.value) == ""), ""
         )
         value = _SAME.get(value, value)
-        if value and _USUAL.get((slug, option.key)) != value:
+        if value and option.usual != value:
             options[option.key] = option.choice(value).value
     return Contender(slug, options)

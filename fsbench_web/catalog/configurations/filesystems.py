@@ -51,7 +51,6 @@ class Filesystem:
 
     @property
     def is_made(self) -> bool:
-        """Whether fsbench makes and erases it."""
         return bool(self.mkfs)
 
     @property
@@ -61,7 +60,6 @@ class Filesystem:
 
     @property
     def is_as_mounted(self) -> bool:
-        """The host has mounted it."""
         return not self.is_made and not self.is_raw
 
     @property

@@ -134,7 +134,6 @@ def _scheduler_of(word: str) -> str:
 
 
 def _value_of(option: Option, word: str) -> str | None:
-    """The value of ``option`` that is labelled ``word``, or None."""
     for choice in option.choices:
         if choice.label == word:
             return choice.value

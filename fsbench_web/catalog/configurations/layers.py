@@ -251,7 +251,6 @@ class Layer:
 
     @property
     def modules(self) -> list[str]:
-        """The kernel's modules that it needs."""
         needed = LAYERS[self.kind].modules
         return [name for key in ("", *self.options.values()) for name in needed.get(key, ())]
 

@@ -83,7 +83,6 @@ def _folder_conflicts(
 
 
 def _stack_conflicts(slug: str, options: Mapping[str, str], shape: LunCounts) -> Iterator[str]:
-    """Why this file system cannot stand on so many LUNs, or needs more."""
     name = FILESYSTEMS[slug].name
     devices = remaining_devices(shape.layers, shape.data)
     # A pool uses the LUNs of every role that no layer takes.

@@ -33,6 +33,7 @@ class Option:
     arguments. ``values`` is the closed list of them, each alone or as (value, label, help, command)
     with what differs from the templates. Without it a whole number from ``minimum`` to ``maximum``
     is allowed. One that ``is_joined`` stands in labels with the file system's name: nfs4.2.
+    ``usual`` is a value that the kernel shows of every mount.
     """
 
     key: str
@@ -45,6 +46,7 @@ class Option:
     minimum: int | None = None
     maximum: int | None = None
     is_joined: bool = False
+    usual: str = ""
 
     @cached_property
     def choices(self) -> tuple[Choice, ...]:

@@ -29,7 +29,6 @@ LEAST_LUNS = {"mirror": 2, PAIRS: 4, "raidz1": 2, "raidz2": 3, "raidz3": 4}
 def _property(
     key: str, name: str, label: str, values: tuple[str | tuple[str, ...], ...], help: str = ""
 ) -> Option:
-    """A property of the dataset."""
     return Option(key, "mkfs", name, f"-O {key}={{}}", label, values, help)
 
 

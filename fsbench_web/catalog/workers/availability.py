@@ -9,13 +9,16 @@ from django.utils import timezone
 from fsbench_web.catalog.configurations import as_mounted
 from fsbench_web.catalog.configurations.filesystems import (
     ALL,
+    FILESYSTEMS,
     ZFS,
     Filesystem,
     OptionError,
+    external_journal,
 )
 from fsbench_web.catalog.configurations.labels import canonical_scheduler
 from fsbench_web.catalog.configurations.layers import Layer, programs_of
 from fsbench_web.catalog.configurations.networks import network_of
+from fsbench_web.catalog.configurations.stacks import DATA
 from fsbench_web.catalog.configurations.zfs import HOW_TO_GET_ZFS
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.machines import GuestAbility, GuestKernel, guest_ability
@@ -98,16 +101,8 @@ def listing_problems(lun: Lun) -> Iterator[str]:
 def layer_problems(worker: Worker, layers: Iterable[Layer], kernel: GuestKernel) -> Iterator[str]:
     """Why these layers cannot be made in a guest of this kernel."""
     for layer in layers:
-        missing = [name for name in layer.modules if name not in kernel.layers]
-        if missing:
-            yield (
-                f"The guest kernel {kernel.name} has no {', '.join(missing)} for {layer.words}: "
-                "choose another kernel, or leave the layer out."
-            )
-    # Of the image: a worker without containers says what its host has.
-    for program in programs_of(layers) if worker.executor == "docker" else ():
-        if sentence := missing_tool(worker, program):
-            yield f"{sentence} The benchmark image has it since stacks have layers: build it anew."
+        yield from _missing_modules(kernel, layer.modules, layer.words, "the layer")
+    yield from _missing_in_image(worker, programs_of(layers), "stacks have layers")
 
 
 def served_problems(
@@ -120,18 +115,28 @@ def served_problems(
     if kernel is None:
         yield network.only_in_guests
         return
-    missing = [name for name in network.modules if name not in kernel.layers]
+    yield from _missing_modules(
+        kernel, network.modules, f"{network.name} over loop-back", network.name
+    )
+    yield from _missing_in_image(worker, network.programs, f"it serves {network.name}")
+
+
+def _missing_modules(
+    kernel: GuestKernel, modules: Iterable[str], purpose: str, left_out: str
+) -> Iterator[str]:
+    missing = [name for name in modules if name not in kernel.layers]
     if missing:
         yield (
-            f"The guest kernel {kernel.name} has no {', '.join(missing)} for {network.name} over "
-            f"loop-back: choose another kernel, or leave {network.name} out."
+            f"The guest kernel {kernel.name} has no {', '.join(missing)} for {purpose}: "
+            f"choose another kernel, or leave {left_out} out."
         )
-    for program in network.programs if worker.executor == "docker" else ():
+
+
+def _missing_in_image(worker: Worker, programs: Iterable[str], since: str) -> Iterator[str]:
+    """Of the image: a worker without containers says what its host has."""
+    for program in programs if worker.executor == "docker" else ():
         if sentence := missing_tool(worker, program):
-            yield (
-                f"{sentence} The benchmark image has it since it serves {network.name}: build it "
-                "anew."
-            )
+            yield f"{sentence} The benchmark image has it since {since}: build it anew."
 
 
 def guest(worker: Worker) -> GuestAbility | None:
@@ -382,3 +387,63 @@ def tracer_problem(lun: Lun, slug: str) -> str:
     if ability.get("usable"):
         return ""
     return str(ability.get("reason") or f"The worker {lun.worker.name} cannot trace {slug}.")
+
+
+def journal_luns(worker: Worker) -> list[Lun]:
+    """The LUNs of this worker that may keep a journal, by name."""
+    return list(worker.luns.filter(role=Lun.Role.JOURNAL, is_listed=True).order_by("name"))
+
+
+def journal_problems(lun: Lun, journal: Lun, slug: str) -> Iterator[str]:
+    """Why a file system (of ``FILESYSTEMS``) on ``lun`` cannot keep its journal on ``journal``."""
+    try:
+        external = external_journal(slug)
+    except OptionError as error:
+        yield str(error)
+        return
+    if lun.is_folder:
+        yield (
+            f"{lun.name} is a {lun.kind} on a file system that has its journal already: choose a "
+            "LUN that is a device or a sparse file, or leave the journal out."
+        )
+    if journal.role != Lun.Role.JOURNAL:
+        yield (
+            f"{journal.name} is a LUN for data: choose one that the LUN file of the worker "
+            f'{lun.worker.name} lists with role = "journal" ({LISTING}).'
+        )
+    yield from listing_problems(journal)
+    if journal.size_bytes is not None and journal.size_bytes < external.minimum_bytes:
+        yield (
+            f"A journal of {FILESYSTEMS[slug].name} needs {size(external.minimum_bytes)} or more, "
+            f"and {journal.name} has {size(journal.size_bytes)}: choose a larger LUN for it."
+        )
+
+
+def member_luns(lun: Lun) -> list[Lun]:
+    """The LUNs of this LUN's worker that a stack on it may have besides, by name."""
+    if lun.is_folder:
+        return []
+    others = lun.worker.luns.filter(is_listed=True).order_by("name")
+    return [other for other in others if other.pk != lun.pk and not other.is_folder]
+
+
+def member_problems(lun: Lun, member: Lun, role: str) -> Iterator[str]:
+    """Why ``member`` cannot have this role in a stack on ``lun``."""
+    if member.pk == lun.pk:
+        yield f"{lun.name} is measured itself: name other LUNs in its stack."
+        return
+    if lun.is_folder or member.is_folder:
+        yield (
+            "A stack is made of disks, and one of its LUNs is a directory or mount: choose LUNs "
+            "that are devices or sparse files."
+        )
+        return
+    yield from listing_problems(member)
+    is_set_aside = member.role == Lun.Role.JOURNAL
+    if is_set_aside == (role == DATA):
+        wanted = "data" if role == DATA else "journal"
+        yield (
+            f"{member.name} is listed with the role {member.role}, and a LUN for the {role} of a "
+            f'stack must have role = "{wanted}" in the LUN file of the worker {lun.worker.name} '
+            f"({LISTING})."
+        )

@@ -161,7 +161,6 @@ class GuestKernel:
 
     @property
     def mounted(self) -> str:
-        """The names of all file systems that it mounts, for people."""
         names = [spec.name for slug, spec in FILESYSTEMS.items() if self.mounts(slug)]
         return ", ".join(names) or "no file system that fsbench can make"
 

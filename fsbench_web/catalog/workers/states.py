@@ -125,12 +125,10 @@ class WorkerState:
 
     @property
     def schedulers(self) -> list[str]:
-        """The I/O schedulers that any of its LUNs takes."""
         return sorted({name for lun in self.luns if lun.is_listed for name in lun.schedulers})
 
     @property
     def silent_for_s(self) -> int:
-        """Seconds since its last heartbeat."""
         return max(0, round((clock.now() - self.worker.seen_at).total_seconds()))
 
     @property
@@ -146,17 +144,14 @@ class WorkerState:
 
     @property
     def running(self) -> list[int]:
-        """The runs that hold its LUNs, by number."""
         return sorted({run for lun in self.luns if (run := self.run_of(lun)) is not None})
 
     @property
     def listed(self) -> int:
-        """How many LUNs its host lists."""
         return sum(lun.is_listed for lun in self.luns)
 
     @property
     def in_use(self) -> int:
-        """How many of its LUNs a run has."""
         return sum(self.run_of(lun) is not None for lun in self.luns)
 
     @staticmethod

@@ -103,7 +103,6 @@ def checked_plan(spec: JobSpec, problems: Problems) -> Plan | None:
 
 
 def _most_runs(spec: JobSpec, combinations: int, runs: int) -> int:
-    """How many runs there will be at most."""
     if spec.race is not None:
         return spec.race.runs or MOST_RUNS
     extra = combinations if spec.tracing else 0

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from fsbench_web.catalog.models import Lun
 from fsbench_web.platform.names import is_called, slug_of
-from fsbench_web.studies.jobs.documents.plan import JobDocument, expand
+from fsbench_web.studies.jobs.documents.plan import expand
 from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.sequence import MAXIMUM_SEED, RANDOM
@@ -35,7 +35,7 @@ def existing_study(text: str) -> str:
     return study.slug if study and is_called(text, study.slug, study.title) else ""
 
 
-def _usual_scheduler(plan: JobDocument, lun_id: int | None) -> str:
+def _usual_scheduler(plan: JobSpec, lun_id: int | None) -> str:
     """The scheduler in effect on the LUN, where the document leaves it open; else ""."""
     if lun_id is None or "schedulers" in (plan.document or {}):
         return ""
@@ -60,7 +60,7 @@ def spec_of(document: object) -> JobSpec:
             f"The job file names no I/O scheduler: {scheduler} is used, which is in effect on "
             f"{plan.lun} now.",
         )
-    problems = {place: list(sentences) for place, sentences in plan.problems.items()}
+    problems = {place: list(sentences) for place, sentences in plan.unreadable.items()}
     if problem:
         problems.setdefault("lun", []).append(problem)
     seed, written = plan.seed, dict(plan.document or {})

@@ -89,7 +89,6 @@ class PlannedRun:
 
     @property
     def workload_title(self) -> str:
-        """What the workload is called once it is stored."""
         return workload_title(*self.workload)
 
     @property
@@ -105,7 +104,6 @@ class PlannedRun:
 
     @property
     def erased(self) -> list[Lun]:
-        """The LUNs whose data the run destroys."""
         if not self.erases:
             return []
         journal = [self.journal] if self.journal else []

@@ -181,7 +181,6 @@ def _ticked(form: JobForm) -> tuple[list[str], list[str]]:
 
 
 def _plain_job(form: JobForm, slugs: Iterable[str]) -> JobSpec:
-    """The job of the form with these file systems, each without options."""
     configurations = tuple(ConfigurationSpec(slug) for slug in slugs)
     return form.spec().model_copy(update={"configurations": configurations})
 

@@ -26,7 +26,6 @@ class JobRefused(Exception):
 
     @property
     def problems(self) -> list[str]:
-        """Every problem as a sentence that says what to do."""
         return [problem for problems in self.by_part.values() for problem in problems]
 
 
@@ -55,7 +54,6 @@ class Problems:
 
     @property
     def count(self) -> int:
-        """How many sentences there are."""
         return sum(map(len, self.by_part.values()))
 
     def is_reported(self, part: str) -> bool:

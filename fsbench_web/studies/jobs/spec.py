@@ -174,7 +174,6 @@ class LimitsSpec:
 
     @property
     def count(self) -> int:
-        """How many combinations there are."""
         return math.prod(len(getattr(self, limit.name)) or 1 for limit in fields(self))
 
     def combinations(self) -> list[Limits]:
@@ -305,6 +304,8 @@ class JobSpec(JobOptions):
     """
 
     lun_id: int | None
+    lun: str = ""
+    worker: str = ""
     configurations: tuple[ConfigurationSpec, ...]
     workload: str
     parameters: Mapping[str, Any] = {}
@@ -319,7 +320,6 @@ class JobSpec(JobOptions):
 
     @property
     def workloads(self) -> tuple[WorkloadSpec, ...]:
-        """All workloads, the first one first."""
         return (WorkloadSpec(self.workload, self.parameters), *self.more_workloads)
 
     def workload_place(self, index: int) -> str:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.workers import availability, other_luns
+from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import ACTIVE_STATES, Job, Run, RunState, Series, client_luns
@@ -300,10 +300,10 @@ def _problems(run: Run) -> Iterator[str]:
         yield f"A LUN of run {run.pk}'s stack is not known any more: submit its configuration anew."
     for member in members:
         if member.lun is not None:
-            yield from other_luns.member_problems(lun, member.lun, member.role)
+            yield from availability.member_problems(lun, member.lun, member.role)
     if journal is not None:
         slug = run.series.configuration.filesystem
-        yield from other_luns.journal_problems(lun, journal, slug)
+        yield from availability.journal_problems(lun, journal, slug)
 
 
 def _nudge_luns_of(job: Job) -> None:

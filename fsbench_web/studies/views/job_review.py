@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Any
 
 from fsbench_web.catalog.configurations.filesystems import RAW
@@ -12,7 +11,6 @@ from fsbench_web.catalog.workers.machines import memory_words
 from fsbench_web.core.workloads import Place
 from fsbench_web.studies.jobs import estimates, planned_runs, submit_warnings, submitting
 from fsbench_web.studies.jobs.checks import race as race_checks
-from fsbench_web.studies.jobs.estimates import Estimate
 from fsbench_web.studies.jobs.planned_runs import Plan, PlannedRun
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import JobSpec
@@ -21,14 +19,6 @@ from fsbench_web.studies.runs import repeats
 from fsbench_web.studies.runs.listing import runs_before
 from fsbench_web.studies.sequence import RANDOM
 from runner.safety import lun_identity
-
-
-@dataclass(frozen=True)
-class ReviewRow:
-    """A run of the preview, with how long it will take as far as that is known."""
-
-    run: PlannedRun
-    estimate: Estimate | None
 
 
 def review_context(
@@ -40,7 +30,7 @@ def review_context(
     expected = estimates.of_planned(runs)
     return {
         "lun": lun,
-        "rows": [ReviewRow(run, estimate) for run, estimate in zip(runs, expected, strict=True)],
+        "rows": list(zip(runs, expected, strict=True)),
         "runs": runs,
         **_planned(runs),
         **_erased(plan),
@@ -128,33 +118,22 @@ def _remounts_nothing(runs: list[PlannedRun]) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class GuestReview:
-    """What runs are booted with. ``kernels`` are (name, version, boot_s, is it measured)."""
-
-    kernels: list[tuple[str, str, float, bool]]
-    memory: str
-    cpus: int
-    is_emulated: bool
-    why_emulated: str
-    boots_s: float
-
-
-def _guest(plan: Plan) -> GuestReview:
+def _guest(plan: Plan) -> dict[str, Any]:
+    """What boots the runs: ``kernels`` are (name, version, seconds, whether measured)."""
     machine = plan.runs[0].machine
     ability = availability.guest(plan.lun.worker)
     kernels = {
         run.machine.kernel: (run.machine.kernel, run.kernel, *(run.boot_s or (0.0, False)))
         for run in plan.runs
     }
-    return GuestReview(
-        list(kernels.values()),
-        memory_words(machine.memory_bytes),
-        machine.cpus,
-        machine.is_emulated,
-        ability.accelerator_reason if ability else "",
-        sum(run.boot_s[0] for run in plan.runs if run.boot_s),
-    )
+    return {
+        "kernels": list(kernels.values()),
+        "memory": memory_words(machine.memory_bytes),
+        "cpus": machine.cpus,
+        "is_emulated": machine.is_emulated,
+        "why_emulated": ability.accelerator_reason if ability else "",
+        "boots_s": sum(run.boot_s[0] for run in plan.runs if run.boot_s),
+    }
 
 
 def _limits(runs: list[PlannedRun]) -> list[str]:

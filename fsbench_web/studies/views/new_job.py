@@ -17,7 +17,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations.labels import configuration_label
 from fsbench_web.catalog.configurations.preparation import MAXIMUM_FILL_PERCENT
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.workers import availability, other_luns
+from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import (
     EXECUTORS,
     LEAST_MEMORY_BYTES,
@@ -274,7 +274,7 @@ def _choices(
     problems = possible_runs.filesystem_problems(lun, kernels, form.is_guest) if lun else {}
     if is_new:
         possible_runs.suggest(form, lun, problems)
-    journals = other_luns.journal_luns(lun.worker) if lun else []
+    journals = availability.journal_luns(lun.worker) if lun else []
     groups = form.filesystem_groups(problems)
     offered_layers = layers_offered() if form.is_guest else []
     return {
@@ -286,7 +286,7 @@ def _choices(
         "offered_labels": [label for label, _ in offered_layers],
         "stack_luns": [
             candidate
-            for candidate in (other_luns.member_luns(lun) if lun else [])
+            for candidate in (availability.member_luns(lun) if lun else [])
             if candidate.role == Lun.Role.DATA
         ],
         "journal_names": [journal.name for journal in journals],

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.workers import availability, other_luns
+from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import LEAST_MEMORY_BYTES, MIB, GuestAbility
 from fsbench_web.core.workloads import presets
 from fsbench_web.platform.names import slug_of
@@ -162,7 +162,7 @@ def _usual_size(place: LunWithGuests) -> str:
 def _journal(lun: Lun) -> str:
     """The first LUN for journals that can be used now."""
     usable = [
-        journal.name for journal in other_luns.journal_luns(lun.worker) if not journal.problem
+        journal.name for journal in availability.journal_luns(lun.worker) if not journal.problem
     ]
     return usable[0] if usable else ""
 

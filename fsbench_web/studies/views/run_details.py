@@ -43,22 +43,13 @@ STEPS = [
 ]
 
 
-@dataclass(frozen=True)
-class Step:
-    """One state on the way of a run."""
-
-    state: RunState
-    is_past: bool
-    is_current: bool
-
-
-def steps(run: Run) -> list[Step]:
-    """The way of a run that has not ended badly."""
+def steps(run: Run) -> list[tuple[RunState, bool, bool]]:
+    """(state, whether it is past, whether it is now) of a run that has not ended badly."""
     try:
         now = STEPS.index(RunState(run.state))
     except ValueError:
         now = len(STEPS)
-    return [Step(state, index < now, index == now) for index, state in enumerate(STEPS)]
+    return [(state, index < now, index == now) for index, state in enumerate(STEPS)]
 
 
 @dataclass

@@ -67,7 +67,7 @@ def test_documents_and_the_form_say_the_same(
 def test_what_is_no_such_value_is_told_at_its_place(spec: Callable[..., JobSpec]) -> None:
     document = document_of(spec(), study="S", lun="disk1", worker="lab1")
     wrong = dict.fromkeys(set(OPTIONS) - {"order"}, "x")
-    assert set(wrong) == set(expand(document | wrong).problems)
+    assert set(wrong) == set(expand(document | wrong).unreadable)
     query = job_form.prefilled(spec()).to_query() + "&" + "&".join(f"{name}=x" for name in wrong)
     assert set(wrong) == set(job_form.read(QueryDict(query)).spec().unreadable)
 
@@ -101,7 +101,7 @@ def test_options_that_do_not_go_together_are_told_where_they_stand(
     document = document_of(spec(), study="S", lun="disk1", worker="lab1") | {
         "preparation": preparation
     }
-    [problem] = expand(document).problems["preparation"]
+    [problem] = expand(document).unreadable["preparation"]
     assert problem == sentence.format_map({name: name for name in LABELS})
     query = QueryDict(job_form.prefilled(spec()).to_query(), mutable=True)
     query.update(
@@ -123,7 +123,7 @@ def test_a_part_of_a_part_is_told_at_its_place_too(spec: Callable[..., JobSpec])
     document["repeats"] |= {"least": "x", "mots": 1}
     document["preparation"] = {"discard": "x", "fill_percent": 91}
     document["guest"] = {"kernels": ["a", 3], "cpus": 1.5}
-    assert set(expand(document).problems) == {
+    assert set(expand(document).unreadable) == {
         *("repeats", "repeats.least", "preparation.discard", "preparation.fill_percent"),
         *("guest.kernels[1]", "guest.cpus"),
     }

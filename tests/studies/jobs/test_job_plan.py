@@ -6,7 +6,7 @@ import pytest
 
 from fsbench_web.catalog.configurations.preparation import Preparation
 from fsbench_web.core.scoring.repeating import RepeatTarget
-from fsbench_web.studies.jobs.documents.plan import JobDocument, expand
+from fsbench_web.studies.jobs.documents.plan import expand
 from fsbench_web.studies.jobs.documents.text import read, write
 from fsbench_web.studies.jobs.documents.writer import document_of
 from fsbench_web.studies.jobs.spec import (
@@ -31,7 +31,7 @@ def job(**changes: Any) -> dict[str, Any]:
 
 def configurations(**changes: Any) -> list[tuple[str, dict[str, Any], str, str]]:
     plan = expand(job(**changes))
-    assert plan.problems == {}
+    assert plan.unreadable == {}
     return [
         (
             configuration.filesystem,
@@ -44,7 +44,7 @@ def configurations(**changes: Any) -> list[tuple[str, dict[str, Any], str, str]]
 
 
 def problems(**changes: Any) -> dict[str, list[str]]:
-    return dict(expand(job(**changes)).problems)
+    return dict(expand(job(**changes)).unreadable)
 
 
 def test_lists_multiply_in_the_order_they_are_written() -> None:
@@ -99,7 +99,7 @@ def test_a_combination_that_cannot_be_is_left_out_with_its_reason() -> None:
             ]
         )
     )
-    assert plan.problems == {}
+    assert plan.unreadable == {}
     assert [
         (configuration.filesystem, dict(configuration.options))
         for configuration in plan.configurations
@@ -272,7 +272,7 @@ def test_every_problem_has_its_place(change: dict[str, Any], place: str, message
 
 @pytest.mark.parametrize("data", [None, [], "ext4", 3])
 def test_what_is_no_map_is_no_job(data: object) -> None:
-    assert "A job is a map" in expand(data).problems["document"][0]
+    assert "A job is a map" in expand(data).unreadable["document"][0]
 
 
 def test_who_knows_the_option_says_what_is_wrong_with_its_value() -> None:
@@ -320,7 +320,7 @@ def test_everything_is_read() -> None:
             reference={"every": 4, "configuration": {"filesystem": "xfs", "schedulers": "bfq"}},
         )
     )
-    assert plan.problems == {}
+    assert plan.unreadable == {}
     assert plan.workloads == (
         WorkloadSpec("iozone-small"),
         WorkloadSpec("iozone-direct", {"maximum_file_kb": 65536}),
@@ -376,8 +376,8 @@ SPECS = [
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_job_written_down_is_read_as_the_same_job(spec: JobSpec) -> None:
     document = document_of(spec, study="Array test", lun="disk1", worker="lab1")
-    plan: JobDocument = expand(read(write(document)))
-    assert plan.problems == {}
+    plan: JobSpec = expand(read(write(document)))
+    assert plan.unreadable == {}
     assert (plan.study, plan.lun, plan.worker) == ("Array test", "disk1", "lab1")
     for name in (
         *("configurations", "repeats", "until", "preparation", "order", "seed", "reference"),

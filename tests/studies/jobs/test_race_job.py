@@ -67,7 +67,7 @@ def test_a_document_says_it_and_is_read_as_the_same(spec: MakeSpec, race: RaceSp
     assert "repeats" not in document
     plan = expand(read(write(document)))
     assert plan.race == race
-    assert not plan.problems
+    assert not plan.unreadable
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,12 @@ def test_a_document_says_it_and_is_read_as_the_same(spec: MakeSpec, race: RaceSp
     ],
 )
 def test_what_is_no_race_in_a_document_is_told(race: Any, place: str, message: str) -> None:
-    problems = expand(DOCUMENT | {"race": race}).problems
+    problems = expand(DOCUMENT | {"race": race}).unreadable
     assert message in problems[place][0]
 
 
 def test_a_race_and_repeats_are_one_too_many() -> None:
-    problems = expand(DOCUMENT | {"race": {"hours": 1}, "repeats": 2}).problems
+    problems = expand(DOCUMENT | {"race": {"hours": 1}, "repeats": 2}).unreadable
     assert "leave repeats out" in problems["race"][0]
 
 

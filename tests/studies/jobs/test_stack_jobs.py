@@ -131,7 +131,7 @@ def test_a_document_multiplies_over_stacks_and_is_written_as_it_was() -> None:
         ]
     )
     plan = expand(data)
-    assert plan.problems == {}
+    assert plan.unreadable == {}
     assert [
         (configuration.filesystem, configuration.stack.luns)
         for configuration in plan.configurations
@@ -158,7 +158,7 @@ def test_a_document_multiplies_over_stacks_and_is_written_as_it_was() -> None:
     ],
 )
 def test_what_is_no_stack_is_told_with_its_place(stacks: object, place: str, words: str) -> None:
-    by_place = dict(expand(document(stacks=stacks)).problems)
+    by_place = dict(expand(document(stacks=stacks)).unreadable)
     assert words in " ".join(by_place[place]), by_place
 
 

@@ -50,7 +50,6 @@ def layer_commands(
     down: list[list[list[str]]] = []
     current, sizes = list(devices), list(sizes_bytes)
     for number, layer in enumerate(layers):
-        taken_down: list[list[str]]
         if layer.kind == "md":
             commands, built, taken_down = _md(layer, number, current)
             sizes = [_array_bytes(layer.options["level"], sizes)]
@@ -76,11 +75,11 @@ def layer_commands(
 
 
 _Commands = list[tuple[list[str], str]]
+_Made = tuple[_Commands, list[str], list[list[str]]]
+"""(commands with what they read, the devices made, what takes them down)."""
 
 
-def _md(
-    layer: Layer, number: int, devices: list[str]
-) -> tuple[_Commands, list[str], list[list[str]]]:
+def _md(layer: Layer, number: int, devices: list[str]) -> _Made:
     array, level = f"/dev/md{number}", layer.options["level"]
     bitmap = [] if level == "raid0" else layer.arguments("bitmap") or ["--bitmap=internal"]
     create = [
@@ -105,7 +104,7 @@ def _array_bytes(level: str, sizes: list[int | None]) -> int | None:
 
 def _lvm(
     layer: Layer, number: int, devices: list[str], sizes: list[int | None], caches: list[str]
-) -> tuple[_Commands, list[str], list[list[str]]]:
+) -> _Made:
     group, layout = f"{OWN_LABEL}{number}", layer.options["layout"]
     lvcreate = ["lvm", "lvcreate", *_NO_UDEV, "--yes"]
     commands: _Commands = [
@@ -155,9 +154,7 @@ def _lvm(
 _OF_FREE = ("--extents", "90%FREE")
 
 
-def _luks(
-    layer: Layer, number: int, devices: list[str]
-) -> tuple[_Commands, list[str], list[list[str]]]:
+def _luks(layer: Layer, number: int, devices: list[str]) -> _Made:
     commands: _Commands = []
     names = [f"{OWN_LABEL}{number}-{place}" for place in range(len(devices))]
     cipher = layer.arguments("cipher") or ["--cipher", "aes-xts-plain64"]
@@ -179,9 +176,7 @@ def _luks(
     return commands, [f"/dev/mapper/{name}" for name in names], down
 
 
-def _integrity(
-    layer: Layer, number: int, devices: list[str]
-) -> tuple[_Commands, list[str], list[list[str]]]:
+def _integrity(layer: Layer, number: int, devices: list[str]) -> _Made:
     """Made and labelled, then zeroed: what was never written has no checksum and is unreadable."""
     commands: _Commands = []
     names = [f"{OWN_LABEL}{number}-{place}" for place in range(len(devices))]
@@ -207,9 +202,7 @@ def _integrity(
 _LEFT_BY_INTEGRITY = 0.92
 
 
-def _bcache(
-    layer: Layer, devices: list[str], caches: list[str]
-) -> tuple[_Commands, list[str], list[list[str]]]:
+def _bcache(layer: Layer, devices: list[str], caches: list[str]) -> _Made:
     """One set for all: its cache, and each device below; make-bcache(8) refuses old signatures."""
     make = ["make-bcache", "--cset-uuid", OWN_CACHE_UUID]
     cache_arguments = [f"--cache={cache}" for cache in caches]

@@ -14,30 +14,16 @@ from fsbench_web.catalog.configurations.preparation import (
 # The folder of the files that fill the file system, and the program that writes them: the agent
 # itself (runner/agent/agent.py --fill), because how much fits is known only there.
 FILL_FOLDER = "fsbench.fill"
-
-
 AGENT_PROGRAM = "fsbench-agent"
-
-
 # What measures the LUN itself (runner/agent/preparation/probe.py), and the raw output that is kept
 # of it.
 PROBE_PROGRAM = "fsbench-probe"
-
-
 PROBE_OUTPUT = "probe.json"
-
-
 # How files and free space lie on the device, where the file system was aged
 # (runner/agent/preparation/layout.py).
 LAYOUT_PROGRAM = "fsbench-layout"
-
-
 LAYOUT_OUTPUTS = ("layout-before.txt", "layout-after.txt")
-
-
 LAYOUT_S = 1800.0
-
-
 AGING_SEED = 1
 
 

@@ -105,7 +105,6 @@ def _client_problems(
 
 
 def _named_luns(spec: JobSpec, lun: Lun, problems: Problems) -> list[Lun]:
-    """The LUNs that the job names, each worker once."""
     by_name = luns_by_name(lun)
     chosen: dict[str, Lun] = {}
     for name in spec.clients:

@@ -10,7 +10,7 @@ from fsbench_web.catalog.configurations.layers import least_cache_bytes
 from fsbench_web.catalog.configurations.option_conflicts import option_conflicts
 from fsbench_web.catalog.configurations.stacks import CACHE
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.workers import availability, other_luns
+from fsbench_web.catalog.workers import availability
 from fsbench_web.core.numbers import size
 from fsbench_web.studies.jobs.checks.machines import label_of
 from fsbench_web.studies.jobs.problems import Problems
@@ -148,19 +148,18 @@ def _as_mounted(
 def _journal_problems(
     wanted: ConfigurationSpec, lun: Lun, neighbours: Mapping[str, Lun], is_own: bool
 ) -> Iterator[str]:
-    """Why this configuration cannot keep its journal where it is to be kept."""
     if not wanted.journal:
         return
     journal = neighbours.get(wanted.journal)
     if journal is None:
-        names = ", ".join(choice.name for choice in other_luns.journal_luns(lun.worker))
+        names = ", ".join(choice.name for choice in availability.journal_luns(lun.worker))
         yield (
             f'The worker {lun.worker.name} has no LUN "{wanted.journal}" for journals: '
             + (f"choose one of {names}, " if names else "list one in its LUN file, ")
             + "or keep the journal on the LUN itself."
         )
         return
-    yield from other_luns.journal_problems(lun, journal, wanted.filesystem)
+    yield from availability.journal_problems(lun, journal, wanted.filesystem)
     if is_own and journal.schedulers and wanted.scheduler not in ("", *journal.schedulers):
         yield (
             f'{journal.name} has no I/O scheduler "{wanted.scheduler}", which is set on both LUNs: '
@@ -171,7 +170,6 @@ def _journal_problems(
 def _stack_problems(
     wanted: ConfigurationSpec, lun: Lun, neighbours: Mapping[str, Lun], is_own: bool
 ) -> Iterator[str]:
-    """Why this configuration cannot stand on these LUNs."""
     members = wanted.stack.members
     if is_own and wanted.stack.layers:
         yield (
@@ -185,13 +183,13 @@ def _stack_problems(
     for role, name in members:
         member = neighbours.get(name)
         if member is None:
-            choices = ", ".join(choice.name for choice in other_luns.member_luns(lun))
+            choices = ", ".join(choice.name for choice in availability.member_luns(lun))
             yield (
                 f'The worker {lun.worker.name} has no LUN "{name}" for a stack on {lun.name}: '
                 + (f"choose of {choices}." if choices else "list further ones in its LUN file.")
             )
             continue
-        yield from other_luns.member_problems(lun, member, role)
+        yield from availability.member_problems(lun, member, role)
         least = least_cache_bytes(wanted.stack.layers) if role == CACHE else 0
         if member.size_bytes is not None and member.size_bytes < least:
             yield (

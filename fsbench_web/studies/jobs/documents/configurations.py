@@ -249,7 +249,6 @@ def _configuration(
 
 
 def _refusal(slug: str, key: str, value: object) -> str:
-    """Why this file system does not take this value for this option, or ""."""
     try:
         option = filesystem(slug).option(key)
         if value not in DEFAULT_VALUES:
@@ -260,7 +259,6 @@ def _refusal(slug: str, key: str, value: object) -> str:
 
 
 def _impossible_reason(wanted: ConfigurationSpec) -> str:
-    """Why there can be no such configuration on any LUN, or ""."""
     for key, value in wanted.options.items():
         reason = _refusal(wanted.filesystem, key, value)
         if reason:

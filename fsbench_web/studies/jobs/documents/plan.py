@@ -29,18 +29,6 @@ from fsbench_web.studies.jobs.spec import (
 from fsbench_web.studies.sequence import RANDOM
 
 
-class JobDocument(JobSpec):
-    """What a document says: ``study``, ``lun`` and ``worker`` are names, not looked up yet."""
-
-    lun: str = ""
-    worker: str = ""
-
-    @property
-    def problems(self) -> Mapping[str, list[str]]:
-        """Sentences by place in the document."""
-        return self.unreadable
-
-
 def _kernel_alone(value: Any) -> Any:
     if isinstance(value, Mapping) and isinstance(value.get("kernels"), str):
         return {**value, "kernels": [value["kernels"]]}
@@ -77,21 +65,21 @@ class _Document(JobOptions):
     reference: _Reference | None = None
 
 
-def expand(data: object) -> JobDocument:
+def expand(data: object) -> JobSpec:
     """Everything that a document stands for, and everything that is wrong with it."""
     problems = Problems({})
     if not isinstance(data, Mapping):
         problems.add(
             "document", "A job is a map: study, lun, configurations and workloads are needed."
         )
-        return JobDocument(lun_id=None, configurations=(), workload="", unreadable=problems.by_part)
+        return JobSpec(lun_id=None, configurations=(), workload="", unreadable=problems.by_part)
     document = _read(data, problems)
     require(document.study, "study", "the slug of a study, or the title of a new one", problems)
     require(document.lun, "lun", "the name of the LUN to run on", problems)
     reader = ConfigurationReader(document, data, problems)
     configurations = tuple(reader.configurations(data))
     first, *more = _workloads(document, problems)
-    return JobDocument(
+    return JobSpec(
         **document.options()
         | {"order": document.order or RANDOM, "guest": _guest(document, problems)},
         study=document.study,

@@ -141,7 +141,6 @@ class FilesystemGroup:
 
     @property
     def is_possible(self) -> bool:
-        """Whether it can be chosen, or is."""
         return not self.problems or any(variant.is_chosen for variant in self.variants)
 
     @property

@@ -63,12 +63,10 @@ class JobForm(OptionsForm):
 
     @property
     def suggested_variants(self) -> list[str]:
-        """The variants that the page had ticked by itself."""
         return [key for key in self.suggested.split() if _VARIANT.match(key)]
 
     @property
     def suggested_workloads(self) -> list[str]:
-        """The workloads that the page had ticked by itself."""
         names = self.suggested.split()
         return [
             name for name in names if name not in (NOTHING, FOR_NOW) and not _VARIANT.match(name)

@@ -265,7 +265,6 @@ class OptionsForm:
 
     @property
     def limited(self) -> str:
-        """The limits of each run in words; "" for none."""
         return ", ".join(
             f"{limit['kind'].label.lower()} {limit['text']} {limit['kind'].unit}"
             for limit in self.limit_fields

@@ -98,7 +98,6 @@ class WorkloadPresets:
 
     @property
     def chosen(self) -> int:
-        """How many presets are ticked."""
         return sum(preset.is_chosen for preset in self.presets)
 
     @property
@@ -124,7 +123,6 @@ class QuestionGroup:
 
     @property
     def chosen(self) -> int:
-        """How many presets are ticked."""
         return sum(workload.chosen for workload in self.workloads)
 
 
