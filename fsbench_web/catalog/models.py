@@ -70,7 +70,7 @@ def without_paths(facts: dict[str, list[list[str]]]) -> dict[str, list[list[str]
 class FilesystemConfiguration(models.Model):
     """One file system with its options, I/O scheduler, journal placement and stack.
 
-    One whose options are unknown (a published score, a mere label) is never run.
+    One with unknown options (a published score, a mere label) is never run.
     """
 
     digest = models.CharField(max_length=64, unique=True)

@@ -1,8 +1,7 @@
 """What a new file system takes of its LUN at least. Pure: no Django.
 
-A job is refused where its files cannot fit whatever happens, and no other: every figure here is
-at or below what was found, so that tools of another version or configuration take as much or more.
-What really is free is looked at before the benchmark begins (runner.agent).
+A job is refused only where its files can never fit: every figure here is at or below what was
+found. The agent looks at what is really free before the benchmark begins.
 
 Found with e2fsprogs 1.47.0, xfsprogs 6.1.0, btrfs-progs 6.2, jfsutils 1.1.15, reiserfsprogs 3.6.27
 and f2fs-tools, as the part of the LUN that is not free to use (f_bavail of statvfs(3)):

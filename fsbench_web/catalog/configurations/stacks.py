@@ -23,7 +23,6 @@ ROLE_KEYS = ("luns", LOG, CACHE, SPECIAL)
 MOST_LUNS = 24
 MOST_LAYERS = 6
 _COUNTED = re.compile(r"([1-9][0-9]?)(luns|log|cache|special)")
-_WORDS = {LOG: "log", CACHE: "cache", SPECIAL: "special"}
 
 
 @dataclass(frozen=True)
@@ -57,15 +56,16 @@ class LunCounts:
         if self == PLAIN_SHAPE:
             return {}
         layers = {"layers": [layer.stored() for layer in self.layers]} if self.layers else {}
-        counts = self._counts().items()
-        return {role: count for role, count in counts if count or role == DATA} | layers
+        return {DATA: self.data, **self._others, **layers}
 
-    def _counts(self) -> dict[str, int]:
-        return {DATA: self.data, LOG: self.log, CACHE: self.cache, SPECIAL: self.special}
+    @property
+    def _others(self) -> dict[str, int]:
+        """How many LUNs have another role than data, of the roles that are there."""
+        return {role: count for role in ROLES[1:] if (count := getattr(self, role))}
 
     @property
     def luns(self) -> int:
-        return sum(self._counts().values())
+        return self.data + sum(self._others.values())
 
     @property
     def is_one_device(self) -> bool:
@@ -78,10 +78,7 @@ class LunCounts:
         """The parts of a configuration's label: ``2luns``, ``1cache``."""
         words = [layer.label for layer in self.layers]
         words += [f"{self.data}luns"] if self.data > 1 else []
-        words += [
-            f"{self._counts()[role]}{word}" for role, word in _WORDS.items() if self._counts()[role]
-        ]
-        return words
+        return words + [f"{count}{role}" for role, count in self._others.items()]
 
     @property
     def slug(self) -> str:
@@ -92,11 +89,7 @@ class LunCounts:
     def words(self) -> str:
         """For people: "2 LUNs", "one LUN, 1 for the cache"."""
         data = f"{self.data} LUNs" if self.data > 1 else "one LUN"
-        others = [
-            f"{count} for the {role}"
-            for role, count in self._counts().items()
-            if role != DATA and count
-        ]
+        others = [f"{count} for the {role}" for role, count in self._others.items()]
         suffix = "".join(f", {layer.words}" for layer in self.layers)
         return ", ".join([data, *others]) + suffix
 
@@ -156,10 +149,8 @@ class Stack:
         """(role, name) of each, the further data LUNs first."""
         return tuple(
             (role, name)
-            for role, names in zip(
-                ROLES, (self.luns, self.log, self.cache, self.special), strict=True
-            )
-            for name in names
+            for role, key in zip(ROLES, ROLE_KEYS, strict=True)
+            for name in getattr(self, key)
         )
 
     @property
@@ -173,9 +164,8 @@ class Stack:
 
     def stored(self) -> dict[str, Any]:
         """As documents have it; empty for the LUN alone."""
-        names = (self.luns, self.log, self.cache, self.special)
         data: dict[str, Any] = {
-            key: list(luns) for key, luns in zip(ROLE_KEYS, names, strict=True) if luns
+            key: list(luns) for key in ROLE_KEYS if (luns := getattr(self, key))
         }
         return data | ({"layers": [layer.stored() for layer in self.layers]} if self.layers else {})
 

@@ -168,7 +168,7 @@ class WorkerState:
 
 
 def merged_refusals(refused: Iterable[tuple[str, str]]) -> list[str]:
-    """Merge texts whose first sentences differ only in the name; the rest follows by name."""
+    """Merge texts if their first sentences differ only in the name; the rest follows by name."""
     names: dict[str, list[str]] = {}
     more: dict[str, list[tuple[str, str]]] = {}
     for name, text in refused:

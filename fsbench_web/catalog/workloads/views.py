@@ -20,7 +20,7 @@ from fsbench_web.core.workloads.fio.jobs import FLAGS, MOST_BYTES, OPTIONS
 
 
 class UploadForm(forms.Form):
-    """What is not for a worker to judge: the text itself is checked where it becomes a workload."""
+    """The upload, without its text: that is checked where it becomes a workload."""
 
     title = forms.CharField(max_length=100)
     kind = forms.ChoiceField(choices=OwnWorkload.Kind.choices, initial=OwnWorkload.Kind.FIO)

@@ -134,7 +134,7 @@ def _checked_lun(spec: JobSpec, problems: Problems) -> Lun | None:
 def _check_grants(
     lun: Lun | None, neighbours: Mapping[str, Lun], others: Sequence[str], problems: Problems
 ) -> None:
-    """Whoever asks must have been granted every LUN that the job erases."""
+    """The account must have been granted every LUN that the job erases."""
     used = [("lun", lun), *(("lun", neighbours.get(name)) for name in others)]
     for place, used_lun in used:
         if used_lun is not None and (why := rights.decide_here(rights.Action.RUN, used_lun).why):

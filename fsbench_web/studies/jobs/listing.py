@@ -98,7 +98,7 @@ def unfinished_runs(job: Job) -> list[Run]:
 
 
 def standstill_of(job: Any) -> list[str]:
-    """Why nothing of a job that waits can start now, whoever else is before it. No query."""
+    """Why nothing of a job that waits can start now, whatever else is before it. No query."""
     if state_of(job) != "waiting" or job.lun is None:
         return []
     return list(availability.worker_problems(job.lun.worker))
@@ -134,7 +134,7 @@ def _seconds(left: list[Run], estimates: list[Estimate | None]) -> list[float | 
 
 
 def _remaining(run: Run, seen: Experience, now: datetime) -> Estimate | None:
-    """What is left of a run, told from others; a run that takes longer than they did has 0 left."""
+    """What is left of a run, judged by others; a run that takes longer than they did has 0 left."""
     series = run.series
     if series.workload_id is None or series.lun_id is None:
         return None

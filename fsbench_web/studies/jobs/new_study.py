@@ -1,4 +1,4 @@
-"""Making a study, by itself or with its first job."""
+"""Make a study, alone or with its first job."""
 
 from django.conf import settings
 from django.contrib.auth.models import User

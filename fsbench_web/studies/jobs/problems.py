@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 WITHIN = {"repeats": "until"}
-"""The part of a job that has the values, where a problem of them is told under another."""
+"""The part of a job that has the values, where their problems stand under another."""
 
 
 class JobRefused(Exception):
@@ -48,7 +48,7 @@ class Problems:
             sentences.append(sentence)
 
     def forbid(self, part: str, sentence: str) -> None:
-        """The same of something that whoever asks has no right to."""
+        """The same of something that the account has no right to."""
         self.add(part, sentence)
         self.is_forbidden = True
 

@@ -97,7 +97,7 @@ class ConfigurationSpec(Configuration):
     places: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def place(self, part: str = "") -> str:
-        """Where problems of this part are told."""
+        """Where problems of this part are shown."""
         usual = {"scheduler": "schedulers", "journal": "journals", "stack": "stacks"}.get(
             part, "configurations"
         )
@@ -323,7 +323,7 @@ class JobSpec(JobOptions):
         return (WorkloadSpec(self.workload, self.parameters), *self.more_workloads)
 
     def workload_place(self, index: int) -> str:
-        """Where problems of this one of the workloads are told."""
+        """Where problems of this workload are shown."""
         return "workload" if self.document is None else f"workloads[{index}]"
 
     @property

@@ -34,7 +34,7 @@ def of_clients(runs: Sequence[PlannedRun]) -> list[str]:
 
 
 def of_probe(spec: JobSpec, runs: Sequence[PlannedRun]) -> list[str]:
-    """Which configurations have no ceiling, though their LUN is to be measured by itself."""
+    """Which configurations have no ceiling, though their LUN alone is to be measured."""
     unmeasured = list(dict.fromkeys(run.configuration for run in runs if not _is_measured(run)))
     if not spec.probe_s or not unmeasured:
         return []
@@ -43,7 +43,7 @@ def of_probe(spec: JobSpec, runs: Sequence[PlannedRun]) -> list[str]:
 
 
 def of_repeats(spec: JobSpec, runs: Sequence[PlannedRun]) -> list[str]:
-    """That many contenders want more repeats, each of which is a block, than a few."""
+    """That many contenders want more repeats than a few."""
     contenders = len({run.configuration for run in runs})
     needed, repeats = least_blocks(contenders), spec.planned_repeats
     if not LEAST_BLOCKS <= repeats < needed:

@@ -87,7 +87,7 @@ def _planned(runs: list[PlannedRun]) -> dict[str, Any]:
 
 
 def _key_of(run: PlannedRun) -> tuple[Hashable, ...]:
-    """The configuration, and the LUNs beside the one that is measured."""
+    """The configuration, and the LUNs besides the one that is measured."""
     return run.configuration, run.journal, run.members
 
 
@@ -111,7 +111,7 @@ def _erased(plan: Plan) -> dict[str, Any]:
 
 
 def _remounts_nothing(runs: list[PlannedRun]) -> bool:
-    """Whether a workload wants the file system mounted anew where that cannot be done."""
+    """Whether a workload wants the file system remounted where that cannot be done."""
     lun = runs[0].lun
     return lun.is_folder and any(
         command.remount for run in runs for command in run.workload[1].commands(Place(lun.device))

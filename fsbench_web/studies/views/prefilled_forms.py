@@ -22,7 +22,7 @@ CONTINUED = "continued"
 """The key in the form's address that names the job which it continues."""
 
 TAKEN_FROM = "taken_from"
-"""The key that names the study, without a job, of which the form has what it could take."""
+"""The key that names the study, without a job, that the form was filled in from."""
 
 MOST_TOGETHER = 12
 """Configurations that a verdict orders more blocks of."""
@@ -32,7 +32,7 @@ MOST_TOGETHER = 12
 @require_GET
 @requires(Action.RUN)
 def more_blocks(request: HttpRequest) -> HttpResponse:
-    """Lead to the form that measures ``series`` beside each other, in ``blocks`` blocks."""
+    """Lead to the form that measures ``series`` together, in ``blocks`` blocks."""
     ids = [int(text) for text in request.GET.getlist("series")[:MOST_TOGETHER] if _is_key(text)]
     blocks = request.GET.get("blocks", "")
     related = ("study", "workload", "configuration", "journal_lun")

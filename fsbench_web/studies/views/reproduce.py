@@ -46,8 +46,9 @@ class LunWithGuests:
 @require_safe
 @requires(Action.RUN)
 def reproduce(request: HttpRequest, slug: str) -> HttpResponse:
-    """The paper's job on a guest's LUN, to be confirmed: ``?lun= &size= &tuning= &kernel=
-    &memory_mib=``.
+    """The paper's job on a LUN with a worker that boots guests, ready to be confirmed.
+
+    ``?lun= &size= &tuning= &kernel= &memory_mib=`` change it.
     """
     if slug not in reproductions.PAPERS:
         papers = ", ".join(reproductions.PAPERS)

@@ -148,7 +148,7 @@ def sprandom_problem(lun: Lun) -> str:
 
 
 def _check_probe(spec: JobSpec, lun: Lun | None, problems: Problems) -> None:
-    """Whether this LUN can be measured by itself, in so many seconds."""
+    """Whether this LUN alone can be measured, in so many seconds."""
     if spec.probe_s == 0 or problems.is_reported("probe_s"):
         return
     if not LEAST_PROBE_S <= spec.probe_s <= MOST_PROBE_S:
@@ -200,7 +200,7 @@ def first_of_blocks(
 ) -> set[int]:
     """The places of the runs that measure the LUN: first in their block on their machine.
 
-    A reference is in no block. Each stack that is one device is measured by itself.
+    A reference is in no block. Each stack that is one device is measured alone.
     """
     first_places: dict[tuple[int, Machine, str], int] = {}
     for place, slot in enumerate(slots):
@@ -220,7 +220,7 @@ def preparation_time_limit_s(preparation: Preparation, lun: Lun) -> int:
 
 
 def _wrong_bounds(until: RepeatTarget) -> list[str]:
-    """Which of least and most are wrong: both where each could be right by itself."""
+    """Which of least and most are wrong: both where each could be right alone."""
     allowed = range(LEAST_REPEATS, MOST_REPEATS + 1)
     wrong = [name for name in ("least", "most") if getattr(until, name) not in allowed]
     return wrong or ["least", "most"]

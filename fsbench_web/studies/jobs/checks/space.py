@@ -62,7 +62,7 @@ def problem(
 def _usable_bytes(
     lun: Lun, configurations: Iterable[ConfigurationSpec], neighbours: Mapping[str, Lun]
 ) -> Iterator[tuple[str, int]]:
-    """What each leaves of its LUNs at most; one that cannot be is told elsewhere."""
+    """What each leaves of its LUNs at most; others are refused elsewhere."""
     for wanted in configurations:
         members = [neighbours.get(name) for name in wanted.stack.luns]
         sizes = [member.size_bytes if member else None for member in (lun, *members)]

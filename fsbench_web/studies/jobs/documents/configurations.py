@@ -1,7 +1,7 @@
 """Expand the configurations of a job document. No database.
 
-Lists multiply. A combination that cannot be is left out, with the reason; it is a problem if its
-entry stands for nothing else, or if no file system of the entry knows a word.
+Lists multiply. An impossible combination is left out, with the reason. It is a problem if its entry
+stands for nothing else, or if no file system of the entry knows a word.
 """
 
 import math

@@ -35,7 +35,7 @@ _MUST_BE = {
 
 
 def sentence(text: str) -> PydanticCustomError:
-    """A problem as it is told, whatever it is the problem of."""
+    """A problem as people read it."""
     return PydanticCustomError("sentence", "{said}", {"said": text})
 
 
@@ -46,13 +46,13 @@ def _as_list(value: object) -> list[Any]:
 
 
 SEVERAL = BeforeValidator(_as_list)
-"""Of a list: a value by itself is a list of one."""
+"""Of a list: a lone value is a list of one."""
 Several = Annotated[list[Any], SEVERAL]
 Names = Annotated[list[StrictStr | None], SEVERAL]
 
 
 def map_of(key: str, otherwise: str) -> BeforeValidator:
-    """Of a map: a text by itself is what stands under this key; of anything else it is told."""
+    """Of a map: a lone text is what this key has; anything else is refused so."""
 
     def name_as_map(value: object) -> object:
         if not isinstance(value, str | Mapping):
@@ -114,7 +114,7 @@ def require(value: Any, place: str, description: str, problems: Problems) -> boo
 def with_places(
     entries: list[Any], data: Mapping[str, Any], key: str, problems: Problems, parent: str = ""
 ) -> list[tuple[Any, str]]:
-    """(value, place) of what is said under this key, by itself or in a list, and is not wrong."""
+    """(value, place) of what is said under this key, alone or in a list, and is not wrong."""
     place, is_list = _place((key,), parent), isinstance(data.get(key), list)
     pairs = [
         (value, f"{place}[{index}]" if is_list else place) for index, value in enumerate(entries)

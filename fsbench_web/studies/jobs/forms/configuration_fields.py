@@ -119,7 +119,7 @@ class Variant:
 
     @property
     def in_words(self) -> str:
-        """What is not left at its default, in words; "" where all is."""
+        """What differs from the defaults, in words; "" where nothing does."""
         named = [f"{field.option.name} {field.value}" for field in self.fields if field.value]
         named += [f"journal on {self.journal}"] if self.journal else []
         stack = self.stack

@@ -358,7 +358,7 @@ class OptionsForm:
         unreadable.setdefault(_PARTS.get(str(steps[0]), place), []).append(sentence)
 
     def write_options(self, query: QueryDict) -> None:
-        """Put into a query string what is not left at its default."""
+        """Put into a query string what differs from the defaults."""
         if self.executor != HOST:
             query["executor"] = self.executor
             query.setlist("kernel", self.kernels)

@@ -82,7 +82,7 @@ class PresetFields:
 
 @dataclass(frozen=True)
 class WorkloadPresets:
-    """A workload with its presets; ``paper`` is whose it is, "" where it is nobody's."""
+    """A workload with its presets; ``paper`` names its paper, or ""."""
 
     tool: str
     name: str
