@@ -4,14 +4,16 @@ This checks what the worker announced; the worker checks again before it erases.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 
 from fsbench_web.accounts import rights
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
+from fsbench_web.core.numbers import duration
 from fsbench_web.core.traces.tracers import joined
 from fsbench_web.platform import clock
 from fsbench_web.platform.names import slug_of
-from fsbench_web.studies.jobs import new_study, time_window
+from fsbench_web.studies.jobs import estimates, new_study
 from fsbench_web.studies.jobs.checks import clients as client_checks
 from fsbench_web.studies.jobs.checks import configuration as configuration_checks
 from fsbench_web.studies.jobs.checks import machines
@@ -19,12 +21,18 @@ from fsbench_web.studies.jobs.checks import workload as workload_checks
 from fsbench_web.studies.jobs.checks.machines import LeftOut
 from fsbench_web.studies.jobs.checks.method import check_method, check_repeats, first_of_blocks
 from fsbench_web.studies.jobs.checks.race import check_race
-from fsbench_web.studies.jobs.planned_runs import Plan, planned_run, time_limit_s
+from fsbench_web.studies.jobs.planned_runs import Plan, PlannedRun, planned_run, time_limit_s
 from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.runs.races.standing import MOST_RUNS
+from fsbench_web.studies.runs.windows import forecast, words
+from fsbench_web.studies.runs.windows.forecast import Window
 from fsbench_web.studies.sequence import Slot, sequence
+
+MOST_AHEAD = timedelta(days=366)
+# Whoever reviews a job and types the name of the LUN takes a while.
+JUST_PAST = timedelta(minutes=5)
 
 
 def checked_plan(spec: JobSpec, problems: Problems) -> Plan | None:
@@ -41,7 +49,7 @@ def checked_plan(spec: JobSpec, problems: Problems) -> Plan | None:
     _check_grants(lun, neighbours, [*spec.journals, *spec.members], problems)
     check_method(spec, lun, workloads, problems)
     now = clock.now()
-    time_window.check_times(spec, now, problems)
+    check_times(spec, now, problems)
     if spec.race is not None:
         check_race(spec, workloads, problems)
     else:
@@ -89,8 +97,8 @@ def checked_plan(spec: JobSpec, problems: Problems) -> Plan | None:
             )
             for slot in extra
         ]
-    window = time_window.window(spec, runs, now)
-    time_window.check_window(window, runs, problems)
+    window = window_of(spec, runs, now)
+    check_window(window, runs, problems)
     return Plan(
         lun=lun,
         runs=runs,
@@ -172,3 +180,85 @@ def _checked_study(spec: JobSpec, problems: Problems) -> Study | None:
     elif Study._base_manager.filter(slug=slug_of(title)).exists():  # also one they may not see
         problems.add("study", new_study.study_exists(slug_of(title)))
     return None
+
+
+def check_times(spec: JobSpec, now: datetime, problems: Problems) -> None:
+    """Whether there is a time between the two, and whether it is to come."""
+    for place, moment, margin in (
+        ("start_at", spec.start_at, JUST_PAST),
+        ("stop_before", spec.stop_before, timedelta(0)),
+    ):
+        if moment is None:
+            continue
+        if moment <= now - margin:
+            leave = "start at once" if place == "start_at" else "have no end"
+            problems.add(
+                place,
+                f"{moment.isoformat()} is in the past (it is {words.time(now)} now): say a later "
+                f"time, or leave it out to {leave}.",
+            )
+        elif moment > now + MOST_AHEAD:
+            problems.add(
+                place, f"{moment.isoformat()} is more than a year ahead: say a time within a year."
+            )
+    if spec.start_at and spec.stop_before and spec.stop_before <= spec.start_at:
+        problems.add(
+            "stop_before",
+            "The job would stop before it starts: say a time to stop that is later than the "
+            "time to start.",
+        )
+
+
+def window_of(spec: JobSpec, runs: Sequence[PlannedRun], now: datetime) -> Window | None:
+    """What the times leave of a plan; None for a job without times. A few queries."""
+    if spec.start_at is None and spec.stop_before is None:
+        return None
+    begins_at = max(now, spec.start_at) if spec.start_at else now
+    if spec.stop_before is None:
+        return Window(begins_at, None, len(runs), (), 0, ())
+    items = _items(runs)
+    out = sorted(forecast.left_out(items, (spec.stop_before - begins_at).total_seconds()))
+    left = [runs[place] for place in out]
+    labels = tuple((run.repeat if run.is_counted else None, _label(run)) for run in left)
+    unknown = sum(item.duration_s is None for item in items)
+    return Window(begins_at, spec.stop_before, len(runs), tuple(out), unknown, labels)
+
+
+def check_window(window: Window | None, runs: Sequence[PlannedRun], problems: Problems) -> None:
+    """Refuse a time in which nothing of the job would be measured."""
+    if window is None or window.stop_before is None:
+        return
+    places = set(range(len(runs))) - set(window.left_out)
+    if any(runs[place].is_counted for place in places):
+        return
+    items = _items(runs)
+    first = next(place for place, run in enumerate(runs) if run.is_counted)
+    block = [item.duration_s or 0 for item in items if item.block == items[first].block]
+    room = duration((window.stop_before - window.begins_at).total_seconds())
+    takes = f"a run takes about {duration(items[first].duration_s)}"
+    if len(block) > 1:
+        takes += (
+            f", and a block of {len(block)} runs, which is begun only as a whole, about "
+            f"{duration(sum(block))}"
+        )
+    problems.add(
+        "stop_before",
+        f"Nothing of it would be begun: there are {room} from {words.time(window.begins_at)} "
+        f"to {words.time(window.stop_before)}; {takes}. Stop later, or measure less.",
+    )
+
+
+def _items(runs: Sequence[PlannedRun]) -> list[forecast.Item]:
+    """Runs in turn; without a finished run, what the parameters of the workload ask for."""
+    expected = estimates.of_planned(runs)
+    return [
+        forecast.Item(
+            str(run.repeat) if run.is_counted else "",
+            run.workload[1].estimated_s() if estimate is None else estimate.duration_s,
+        )
+        for run, estimate in zip(runs, expected, strict=True)
+    ]
+
+
+def _label(run: PlannedRun) -> str:
+    return words.OF_REFERENCE if run.is_reference else run.configuration

@@ -10,7 +10,7 @@ from django.test import Client
 from fsbench_web.catalog.models import Lun
 from fsbench_web.core.scoring.repeating import RepeatTarget
 from fsbench_web.platform import clock
-from fsbench_web.studies.jobs import time_window
+from fsbench_web.studies.jobs import checking
 from fsbench_web.studies.jobs.checks import method
 from fsbench_web.studies.jobs.problems import JobRefused, Problems
 from fsbench_web.studies.jobs.spec import GuestSpec, JobSpec, RaceSpec
@@ -119,5 +119,5 @@ def test_a_time_in_which_only_extra_runs_would_be_begun_is_refused(
     problems = Problems({})
     for out, is_refused in ((counted[1:], False), (counted, True)):
         window = Window(begins_at, begins_at + timedelta(hours=1), len(plan.runs), out, 0, ())
-        time_window.check_window(window, plan.runs, problems)
+        checking.check_window(window, plan.runs, problems)
         assert problems.is_reported("stop_before") == is_refused
