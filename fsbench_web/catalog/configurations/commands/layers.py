@@ -10,12 +10,7 @@ from dataclasses import dataclass
 from fsbench_web.catalog.configurations.journals import MIB
 from fsbench_web.catalog.configurations.layers import Layer
 from fsbench_web.catalog.configurations.options import OptionError
-from runner.safety.marks import (
-    INTEGRITY_LABEL_AT,
-    OWN_CACHE_UUID,
-    OWN_LABEL,
-    own_volume_uuid,
-)
+from runner.safety.marks import INTEGRITY_LABEL_AT, OWN_CACHE_UUID, OWN_LABEL, own_volume_uuid
 
 # What waits until an array has written its copies or parity (runner/agent/preparation/resync.py).
 RESYNC_PROGRAM = "fsbench-resync"

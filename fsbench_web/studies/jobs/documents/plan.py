@@ -10,13 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt, StrictSt
 
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST
 from fsbench_web.studies.jobs.documents.configurations import ConfigurationReader
-from fsbench_web.studies.jobs.documents.reader import (
-    Names,
-    Several,
-    map_of,
-    read_map,
-    require,
-)
+from fsbench_web.studies.jobs.documents.reader import Names, Several, map_of, read_map, require
 from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import (
     DEFAULT_REFERENCE_EVERY,
