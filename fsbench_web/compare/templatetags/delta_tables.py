@@ -1,9 +1,8 @@
 """Delta tables, what chooses their rows and columns, and the line of each test."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from html import escape
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,12 +10,10 @@ from django import template
 from django.http import QueryDict
 from django.template import Context
 from django.urls import reverse
-from django.utils.safestring import SafeString
 
 from fsbench_web.compare.explanations.contenders import why_address
 from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.pictures.sections import Section
-from fsbench_web.compare.selection import wording
 from fsbench_web.compare.selection.fields import SORTS
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.selection.table_view import (
@@ -34,9 +31,7 @@ from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.templatetags.compare import unit_words
 from fsbench_web.compare.views.rows_of_tests import TestRow
 from fsbench_web.compare.views.table_cells import (
-    Cell,
     Column,
-    Printed,
     contender_column,
     hidden_places,
     in_order,
@@ -51,13 +46,6 @@ from fsbench_web.core.units import SUM
 from fsbench_web.studies.runs.listing import RunAddresses, run_addresses
 
 register = template.Library()
-_BEST = ' class="is-best"'
-_BADGES = {
-    "": "",
-    "best": ' <span class="badge is-best">best</span>',
-    "top score": ' <span class="badge">top score</span>',
-    "tied": ' <span class="badge" title="The same score as another">tied</span>',
-}
 
 
 @register.inclusion_tag("compare/delta_table.html", takes_context=True)
@@ -70,87 +58,60 @@ def delta_table(context: Context, table: DeltaTable) -> dict[str, Any]:
     section, spec, view = context.get("section"), context.get("spec"), _view(context)
     columns = page_columns(table, view)
     spec = spec if isinstance(spec, ComparisonSpec) else None
-    form = context.get("table_form") or ""
     label = section.label if section else ""
-    name = f"{label}, {table.category_label}"
     return {
         "table": table,
         "label": label,
         "anchor": section.anchor_of(table) if section else "",
         "unit": _unit(table, view),
         "is_hidden": _is_hidden(table, view),
-        "flags": SafeString("".join(map(_flag, table.common_flags))),
-        "export": _caption_link("Export", f"Export {name}", export_address(context, table)),
-        "why": _caption_link("Why?", f"Why: {name}", why_address(table)),
-        "head": SafeString("".join(_head([contender_column(view), *columns], form))),
-        "rows": SafeString("".join(_rows(table, spec, view, columns))),  # escaped there
+        "name": f"{label}, {table.category_label}",
+        "export": export_address(context, table),
+        "why": why_address(table),
+        "columns": [contender_column(view), *columns],
+        "form": context.get("table_form") or "",
+        "rows": _rows(table, spec, view, columns),
     }
-
-
-def _caption_link(word: str, label: str, address: str) -> SafeString:
-    """A link in a table's caption; "" without an address."""
-    if not address:
-        return SafeString()
-    return SafeString(
-        f'<a class="small no-print" href="{escape(address)}" '
-        f'aria-label="{escape(label)}">{word}</a>'
-    )
-
-
-def _head(columns: Sequence[Column], form: str) -> Iterable[str]:
-    """The headings as HTML; where there is a ``form``, buttons that ask for another order."""
-    for column in columns:
-        heading, order = escape(column.heading), ""
-        if column.sort and form:
-            now = f'aria-sort="{column.order_now}"' if column.order_now else ""
-            order = f' data-sort="{column.sort}"\n{now}'
-            heading = (
-                f'<button type="submit" class="sorter" form="{escape(form)}" name="sort" '
-                f'value="{column.order_next}">{heading}</button>'
-            )
-        classes = f' class="{column.classes}"' if column.classes else ""
-        title = f' title="{escape(column.title)}"' if column.title else ""
-        yield f'<th scope="col"{classes}{title}{order}>{heading}</th>\n'
 
 
 def _rows(
     table: DeltaTable, spec: ComparisonSpec | None, view: TableView, columns: Sequence[Column]
-) -> Iterable[str]:
-    """All rows as HTML; those that the view does not show are there for paper.
+) -> Iterator[dict[str, Any]]:
+    """All rows; those that the view does not show are there for paper.
 
-    In a template 210 rows take 80 ms more of processor time.
+    Templates read dicts three times as fast as objects.
     """
     table = in_order(table, view.sort)
     hidden, has_baseline = hidden_places(table, view), bool(table.baseline)
     has_runs = table.has_runs and not table.runs_of_each
     addresses = run_addresses()
     for place, row in enumerate(table.rows):
-        mark = table.mark_of(row)
         folded = [f"{row.coverage} data points"] if table.has_coverage and row.coverage else []
         folded += [numbers.counted(row.runs, "run")] if has_runs and row.runs is not None else []
-        parts = [
-            f'<tr{_BEST if mark == "best" else ""} data-verdict="{verdict_of(row, has_baseline)}"',
-            " hidden>" if place in hidden else ">",
-            f'<th scope="row"><span>{_name(row, spec, addresses)}{_BADGES[mark]}</span>',
-            _below(row, table.has_several_studies, addresses),
-            f'<span class="sub folded">{", ".join(folded)}</span>' if folded else "",
-            *(f" {_flag(flag)}" for flag in row.flags if flag not in table.common_flags),
-            f'<span class="sub">{escape(row.left_out_words)}</span>' if row.left_out_words else "",
-            "</th>",
-            *(_cell(column.classes, column.cell(row)) for column in columns),
-            "</tr>\n",
-        ]
-        yield "".join(parts)
+        yield {
+            "mark": table.mark_of(row),
+            "verdict": verdict_of(row, has_baseline),
+            "is_hidden": place in hidden,
+            "name": _name(row, spec, addresses),
+            "below": _below(row, addresses),
+            "study": row.study_title if table.has_several_studies else "",
+            "folded": ", ".join(folded),
+            "flags": [flag for flag in row.flags if flag not in table.common_flags],
+            "left_out": row.left_out_words,
+            "cells": [
+                column.cell(row)._asdict() | {"classes": column.classes} for column in columns
+            ],
+        }
 
 
-def _name(row: DeltaRow, spec: ComparisonSpec | None, addresses: RunAddresses) -> str:
+def _name(row: DeltaRow, spec: ComparisonSpec | None, addresses: RunAddresses) -> dict[str, str]:
     """The contender; where a comparison can show its configurations, a link to that."""
     if spec is None:
-        return escape(row.contender)
+        return {"text": row.contender}
     if spec.by == "configuration":
         return _origin(row.contender, row, addresses)
     address = _configurations(row.contender, spec)
-    return _link(row.contender, address, "All its configurations")
+    return {"text": row.contender, "address": address, "title": "All its configurations"}
 
 
 @lru_cache(maxsize=1024)
@@ -160,67 +121,24 @@ def _configurations(contender: str, spec: ComparisonSpec) -> str:
     return "" if narrower is None else f"{reverse('compare:page')}?{narrower.to_query()}"
 
 
-def _below(row: DeltaRow, has_several_studies: bool, addresses: RunAddresses) -> str:
-    """Under the contender: what it is in full, its configuration with a link, and its study."""
-    words, title = [], escape(row.study_title)
+def _below(row: DeltaRow, addresses: RunAddresses) -> list[dict[str, str]]:
+    """Under the contender: what it is in full, and its configuration with a link."""
+    parts = []
     if row.label and slug_of(row.label) != row.contender.split("@")[0]:
-        words.append(escape(row.label))
+        parts.append({"text": row.label})
     if row.subline:
-        words.append(_origin(row.subline, row, addresses))
+        parts.append(_origin(row.subline, row, addresses))
     if (row.configurations or 0) > 1:
-        words.append(f"best of {row.configurations}")
-    if has_several_studies:
-        content = ", ".join([*words, f"in {title}"])
-        return f'<span class="sub clamp" title="{title}">{content}</span>'
-    return f'<span class="sub">{", ".join(words)}</span>' if words else ""
+        parts.append({"text": f"best of {row.configurations}"})
+    return parts
 
 
-def _origin(text: str, row: DeltaRow, addresses: RunAddresses) -> str:
+def _origin(text: str, row: DeltaRow, addresses: RunAddresses) -> dict[str, str]:
     """The text with a link to where the row's number comes from: its runs, or the paper."""
     if row.run_ids:
-        return _link(text, addresses.of(row.run_ids), "Its runs")
-    return _link(text, reverse("studies:study", args=[row.study]), f"From {row.study_title}")
-
-
-def _link(text: str, address: str, title: str) -> str:
-    if not address:
-        return escape(text)
-    return (
-        f'<a class="is-quiet" href="{escape(address)}" title="{escape(title)}">{escape(text)}</a>'
-    )
-
-
-@lru_cache(maxsize=256)
-def _flag(flag: str) -> str:
-    meaning, label = wording.flag_meaning(flag), wording.flag_label(flag)
-    return f'<span class="flag" title="{escape(meaning)}">{escape(label)}</span>'
-
-
-def _cell(kind: str, cell: Cell) -> str:
-    text = escape(cell.text)
-    parts = [
-        f'<td class="{kind}">' if kind else "<td>",
-        f'<span title="{escape(cell.title)}">{text}</span>' if cell.title else text,
-        f'<span class="sub">{escape(cell.sub)}</span>' if cell.sub else "",
-        "" if cell.printed is None else _printed(cell.printed),
-        *(
-            f'<details class="why"><summary>{escape(word)}</summary><span>{escape(text)}</span>'
-            "</details>"
-            for word, text in cell.opens
-        ),
-        "</td>",
-    ]
-    return "".join(parts)
-
-
-def _printed(printed: Printed) -> str:
-    value = escape(printed.value)
-    if not value:
-        return '<span class="sub">not printed</span>'
-    if printed.expected:
-        sentence = f"The paper printed {value}; its own table gives {escape(printed.expected)}."
-        value = f'<span class="differs" title="{sentence}">{value}</span> <span>differs</span>'
-    return f'<span class="sub"><span class="said">printed </span>{value}</span>'
+        return {"text": text, "address": addresses.of(row.run_ids), "title": "Its runs"}
+    address = reverse("studies:study", args=[row.study])
+    return {"text": text, "address": address, "title": f"From {row.study_title}"}
 
 
 def export_address(context: Context, table: DeltaTable) -> str:

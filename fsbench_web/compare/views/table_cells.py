@@ -34,21 +34,18 @@ Opened = tuple[str, str]
 """A word, and the sentence that it opens to."""
 
 
-class Printed(NamedTuple):
-    """What a paper printed for a number; ``expected`` is told where it does not follow."""
-
-    value: str = ""
-    expected: str = ""
-
-
 class Cell(NamedTuple):
-    """``sub`` and ``printed`` stand below the text, and what ``opens`` below them."""
+    """``sub`` stands below the text, and what ``opens`` below that.
+
+    ``is_printed``: a paper printed ``sub``; ``expected`` is told where that does not follow.
+    """
 
     text: str
     title: str = ""
     sub: str = ""
-    printed: Printed | None = None
     opens: tuple[Opened, ...] = ()
+    is_printed: bool = False
+    expected: str = ""
 
 
 @dataclass(frozen=True)
@@ -219,22 +216,21 @@ def _delta(table: DeltaTable, view: TableView, number: int) -> Callable[[DeltaRo
         value: float | None = getattr(row, name)
         is_exact = view.is_exact and value is not None
         text = repr(value) if is_exact else numbers.percent(value)
-        printed = _printed(row, name) if table.has_published_values else None
         words = uncertainty.verdict_words(row) if has_standing else ""
-        return Cell(text, printed=printed, opens=_standing(words, row.verdict))
+        shown = Cell(text, opens=_standing(words, row.verdict))
+        published = row.published
+        if not table.has_published_values:
+            return shown
+        if published is None or getattr(published, name) is None:
+            return shown._replace(sub="not printed")
+        expected = published.expected1 if number == 1 else published.expected2
+        return shown._replace(
+            sub=str(getattr(published, name)),
+            is_printed=True,
+            expected=numbers.percent(expected) if name in published.differs else "",
+        )
 
     return cell
-
-
-def _printed(row: DeltaRow, name: str) -> Printed:
-    published = row.published
-    value = None if published is None else getattr(published, name)
-    if published is None or value is None:
-        return Printed()
-    if name not in published.differs:
-        return Printed(str(value))
-    expected = published.expected1 if name == "delta1_percent" else published.expected2
-    return Printed(str(value), numbers.percent(expected))
 
 
 def _behind(table: DeltaTable, view: TableView) -> Callable[[DeltaRow], Cell]:
