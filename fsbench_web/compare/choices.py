@@ -1,20 +1,11 @@
 """The filter form: what the chosen studies offer, and which choices are made."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from fsbench_web.compare.selection import fields, profiles
-from fsbench_web.compare.selection.fields import (
-    ANSWERS,
-    CELLS,
-    CONTENDERS,
-    EMULATED,
-    PAPERS,
-    RULES,
-    SORTS,
-    UNITS,
-)
+from fsbench_web.compare.selection.fields import CONTENDERS, SETTINGS
 from fsbench_web.compare.selection.properties import PROPERTIES, STAGE_FILTERS
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.core.comparison.rows import DeltaTable
@@ -68,50 +59,26 @@ class ContenderGroup:
 
 @dataclass(frozen=True)
 class Form:
-    """All that the form shows."""
+    """All that the form shows; ``selects`` by the name of their setting."""
 
     contenders: list[ContenderGroup]
     filters: list[Filter]
     baselines: list[Choice]
-    sorts: list[Choice]
-    cells: list[Choice]
-    emulated: list[Choice]
-    papers: list[Choice]
-    rules: list[Choice]
-    units: list[Choice]
+    selects: dict[str, list[Choice]]
 
 
-@dataclass(frozen=True)
-class WorkChoice:
-    """What contenders can be ranked by besides tests and categories.
-
-    ``operations`` are those of a range; ``block`` and ``file`` its sizes as they were asked for.
-    """
-
-    profiles: list[Choice]
-    operations: list[Choice]
-    block: str
-    file: str
-    cached: list[Choice]
-    flushed: list[Choice]
-    is_used: bool
-
-
-def work_choice(spec: ComparisonSpec) -> WorkChoice:
-    """The fields of a work profile and of a range of sizes."""
+def work_choice(spec: ComparisonSpec) -> dict[str, list[Choice]]:
+    """What contenders can be ranked by besides tests and categories: a profile, or a range."""
     titles = profiles.titles()
     if spec.profile and spec.profile not in titles:
         titles[spec.profile] = spec.profile
-    tests = list(dict.fromkeys((*testnames.PAPER_TESTS, *spec.operations)))
-    return WorkChoice(
-        _options({"": "No profile: tests and categories", **titles}, spec.profile),
-        [Choice(test, testnames.label(test), test in spec.operations) for test in tests],
-        spec.block,
-        spec.file,
-        _options(ANSWERS, spec.cached),
-        _options(ANSWERS, spec.flushed),
-        spec.is_of_work,
-    )
+    tests = dict.fromkeys((*testnames.PAPER_TESTS, *spec.operations))
+    return _selects(spec, "cached", "flushed") | {
+        "profiles": _options({"": "No profile: tests and categories", **titles}, spec.profile),
+        "operations": [
+            Choice(test, testnames.label(test), test in spec.operations) for test in tests
+        ],
+    }
 
 
 def form(spec: ComparisonSpec, choices: ScoreChoices, tables: Iterable[DeltaTable] = ()) -> Form:
@@ -119,17 +86,18 @@ def form(spec: ComparisonSpec, choices: ScoreChoices, tables: Iterable[DeltaTabl
     names = sorted({row.contender for table in tables for row in table.rows})
     if spec.baseline and spec.baseline not in names:
         names.append(spec.baseline)
+    emulated = ["emulated"] if choices.has_emulated or spec.emulated else []
     return Form(
         contenders=_contenders(spec.by),
         filters=filters(spec, choices),
         baselines=_options({"": "The best of each table", **{n: n for n in names}}, spec.baseline),
-        sorts=_options(SORTS, spec.sort),
-        cells=_options(CELLS, spec.cells),
-        emulated=_options(EMULATED, spec.emulated) if choices.has_emulated or spec.emulated else [],
-        papers=_options(PAPERS, spec.papers or NO_PAPERS),
-        units=_options(UNITS, spec.units),
-        rules=_options(RULES, spec.rule),
+        selects=_selects(spec, "sort", "cells", "units", "rule", *emulated)
+        | {"papers": _options(SETTINGS["papers"].choices, spec.papers or NO_PAPERS)},
     )
+
+
+def _selects(spec: ComparisonSpec, *names: str) -> dict[str, list[Choice]]:
+    return {name: _options(SETTINGS[name].choices, getattr(spec, name)) for name in names}
 
 
 def _contenders(by: str) -> list[ContenderGroup]:
@@ -149,7 +117,7 @@ def _contenders(by: str) -> list[ContenderGroup]:
     ]
 
 
-def _options(offered: dict[str, str], chosen: str) -> list[Choice]:
+def _options(offered: Mapping[str, str], chosen: str) -> list[Choice]:
     return [Choice(value, label, value == chosen) for value, label in offered.items()]
 
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -42,35 +42,26 @@ UNITS = {
     BINARY: "Binary: MiB/s",
     DECIMAL: "Decimal: MB/s",
 }
-SORTS = {
-    "": "Worst first",
-    "best": "Best first",
-    "score": "Score, lowest first",
-    "-score": "Score, highest first",
-    "contender": "Contender, A to Z",
-    "-contender": "Contender, Z to A",
-    "change": "Change against the baseline, lowest first",
-    "-change": "Change against the baseline, highest first",
-    "share": "Of the LUN, least first",
-    "-share": "Of the LUN, most first",
-    "runs": "Runs, fewest first",
-    "-runs": "Runs, most first",
-    "cells": "Data points, fewest first",
-    "-cells": "Data points, most first",
-    "interval": "Interval, narrowest first",
-    "-interval": "Interval, widest first",
-    "configuration": "Configuration, A to Z",
-    "-configuration": "Configuration, Z to A",
-    "workload": "Workload, A to Z",
-    "-workload": "Workload, Z to A",
-    "hardware": "Hardware, A to Z",
-    "-hardware": "Hardware, Z to A",
-    "lun": "LUN, A to Z",
-    "-lun": "LUN, Z to A",
-    "kernel": "Kernel, lowest first",
-    "-kernel": "Kernel, highest first",
-    "study": "Study, A to Z",
-    "-study": "Study, Z to A",
+_ORDERS = {
+    "score": ("Score", "lowest first", "highest first"),
+    "contender": ("Contender", "A to Z", "Z to A"),
+    "change": ("Change against the baseline", "lowest first", "highest first"),
+    "share": ("Of the LUN", "least first", "most first"),
+    "runs": ("Runs", "fewest first", "most first"),
+    "cells": ("Data points", "fewest first", "most first"),
+    "interval": ("Interval", "narrowest first", "widest first"),
+    "configuration": ("Configuration", "A to Z", "Z to A"),
+    "workload": ("Workload", "A to Z", "Z to A"),
+    "hardware": ("Hardware", "A to Z", "Z to A"),
+    "lun": ("LUN", "A to Z", "Z to A"),
+    "kernel": ("Kernel", "lowest first", "highest first"),
+    "study": ("Study", "A to Z", "Z to A"),
+}
+SORTS = {"": "Worst first", "best": "Best first"} | {
+    sign + slug: f"{title}, {words[sign]}"
+    for slug, (title, rising, falling) in _ORDERS.items()
+    for words in [{"": rising, "-": falling}]
+    for sign in words
 }
 RULES = {
     "": "Paired where runs share blocks, else unpaired",
@@ -158,24 +149,6 @@ def _whole_number(words: str, digits: int) -> Callable[[str], int]:
     return read
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A parameter that is given once, an attribute of a spec. ``read`` raises ValueError with what
-    it can be; ``words`` say what it is set to, by value or as a format of the spec.
-    """
-
-    name: str
-    read: Callable[[str], Any]
-    words: Mapping[str, str] | str = ""
-    any_words: str = ""
-
-    def in_words(self, spec: Any) -> str:
-        """What ``spec`` sets it to; "" where nobody needs to be told."""
-        if isinstance(self.words, str):
-            return self.words.format(spec)
-        return self.words.get(getattr(spec, self.name), "")
-
-
 def _one_of(choices: Collection[str]) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text in choices:
@@ -186,26 +159,52 @@ def _one_of(choices: Collection[str]) -> Callable[[str], str]:
     return read
 
 
+@dataclass(frozen=True)
+class Setting:
+    """A parameter that is given once, an attribute of a spec. ``read`` raises ValueError with what
+    it can be; ``words`` say what it is set to, by value or as a format of the spec. ``choices``:
+    what a form offers.
+    """
+
+    name: str
+    read: Callable[[str], Any]
+    words: Mapping[str, str] | str = ""
+    any_words: str = ""
+    choices: Mapping[str, str] = field(default_factory=dict)
+
+    def in_words(self, spec: Any) -> str:
+        """What ``spec`` sets it to; "" where nobody needs to be told."""
+        if isinstance(self.words, str):
+            return self.words.format(spec)
+        return self.words.get(getattr(spec, self.name), "")
+
+
+def _choice(
+    name: str, choices: Mapping[str, str], words: Mapping[str, str] | str = "", any_words: str = ""
+) -> Setting:
+    return Setting(name, _one_of(choices), words, any_words, choices)
+
+
 SETTINGS = {
     setting.name: setting
     for setting in (
         Setting("profile", _profile),
         Setting("block", canonical),
         Setting("file", canonical),
-        Setting("cached", _one_of(ANSWERS)),
-        Setting("flushed", _one_of(ANSWERS)),
-        Setting("by", _one_of(CONTENDERS)),
+        _choice("cached", ANSWERS),
+        _choice("flushed", ANSWERS),
+        _choice("by", CONTENDERS),
         Setting("baseline", _contender, "changes against {0.baseline}"),
-        Setting(
+        _choice(
             "cells",
-            _one_of(CELLS),
+            CELLS,
             {slug: words[:1].lower() + words[1:] for slug, words in CELLS.items()},
             "all data points",
         ),
         Setting("matched", _flag, "only data points that all contenders of a table have"),
-        Setting(
+        _choice(
             "emulated",
-            _one_of(EMULATED),
+            EMULATED,
             {
                 "out": "without emulated results",
                 "with": "emulated results beside real ones",
@@ -213,25 +212,23 @@ SETTINGS = {
             },
             "emulated results where there is nothing else",
         ),
-        Setting(
+        _choice(
             "papers",
-            _one_of(PAPERS),
+            PAPERS,
             {
                 "no": "without published papers",
                 "yes": "published papers beside measurements",
                 "only": "published papers alone",
             },
         ),
-        Setting(
+        _choice(
             "units",
-            _one_of(UNITS),
+            UNITS,
             {PRINTED: "units as printed", BINARY: "binary units", DECIMAL: "decimal units"},
         ),
-        Setting("sort", _one_of(SORTS)),
-        Setting(
-            "rule",
-            _one_of(RULES),
-            "judged by the rule of FREENIX 2002, different from {0.margin:g}% on",
+        _choice("sort", SORTS),
+        _choice(
+            "rule", RULES, "judged by the rule of FREENIX 2002, different from {0.margin:g}% on"
         ),
         Setting("margin", _percent),
         Setting("equivalence", _percent, "equivalent within {0.equivalence:g}%"),
