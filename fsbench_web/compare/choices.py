@@ -25,10 +25,7 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Filter:
-    """One group of checkboxes. No box checked takes all; ``left_out`` are not shown.
-
-    ``help`` says how several boxes go together where it is not that any of them will do.
-    """
+    """One group of checkboxes: none ticked takes all. ``left_out``: how many are not listed."""
 
     parameter: str
     title: str

@@ -30,11 +30,7 @@ class LinkVisibility(models.TextChoices):
 
 
 class Permalink(models.Model):
-    """A short address with the numbers it showed.
-
-    ``snapshot`` is JSON text of compare.permalinks.records and not a JSON column: a database may
-    write numbers of a JSON column anew, and the checksum is of these very bytes.
-    """
+    """A short address with the numbers it showed; the checksum is of the snapshot's very bytes."""
 
     key = models.CharField(max_length=20, unique=True, default=new_key)
     query = models.TextField(blank=True, help_text="The comparison's query string, canonical")
@@ -74,9 +70,7 @@ class Permalink(models.Model):
 
 
 class WorkProfile(models.Model):
-    """Somebody's work, as parts with weights; its versions say of what. Presets are of code
-    (core.scoring.profiles.presets), and no row has the slug of one.
-    """
+    """A person's work profile; its versions hold the parts. Presets are in code, not here."""
 
     slug = models.SlugField(unique=True, max_length=60)
     created_by = models.ForeignKey(
@@ -104,9 +98,7 @@ class WorkProfile(models.Model):
 
 
 class WorkProfileVersion(models.Model):
-    """What a profile is made of. Rows are added, and never changed: addresses and kept numbers
-    name them. ``document`` is ``core.scoring.profiles.definition.Profile.as_dict``.
-    """
+    """One version of a work profile (``Profile.as_dict``). Rows are never changed."""
 
     profile = models.ForeignKey(WorkProfile, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField(help_text="1 for the first")
@@ -212,10 +204,7 @@ class Watch(models.Model):
 
 
 class WatchMessage(models.Model):
-    """A change that a watch found, or a test. ``key`` lets each be told once.
-
-    ``payload`` is what a webhook receives: the change in numbers, with units.
-    """
+    """A change that a watch found, or a test, told once a ``key``; webhooks get ``payload``."""
 
     class Kind(models.TextChoices):
         SLOWER = "slower"
@@ -274,9 +263,7 @@ class WatchMessage(models.Model):
 
 
 class WatchDelivery(models.Model):
-    """A message on its way to one address. compare.watches.deliveries is the only
-    writer of its state.
-    """
+    """A message on its way to one address. Only compare.watches.deliveries writes its state."""
 
     class Channel(models.TextChoices):
         EMAIL = "email", "e-mail"

@@ -155,11 +155,7 @@ def _best_and_deltas(contenders: Sequence[Contender]) -> tuple[Contender, dict[i
 
 
 def why_address(table: DeltaTable) -> str:
-    """The address of the page that explains the table's rows; "" without two sampled series.
-
-    fsbench samples only runs on a LUN, and no costs. Of more rows than MOST_SERIES the page has the
-    fastest and the slowest.
-    """
+    """The page that explains the rows, the fastest and the slowest at least; "" without samples."""
     if testnames.is_cost(table.test) or table.test in testnames.CREATION_TESTS:
         return ""
     series = [

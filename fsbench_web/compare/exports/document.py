@@ -1,8 +1,4 @@
-"""What every export has in common: what is written, in which columns, with which footnotes. Pure.
-
-A writer takes a ``Document`` and gives bytes. Machines get numbers unrounded; papers and wikis get
-them as pages show them.
-"""
+"""What all exports share: titles, columns, footnotes. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -33,10 +29,7 @@ DIFFERENT_CELLS = (
 
 @dataclass(frozen=True)
 class Document:
-    """Tables with where they come from. ``address`` is absolute, ``as_of`` when they were so.
-
-    ``sha256`` is that of a permalink's snapshot, empty for a live comparison.
-    """
+    """Tables and their origin; ``sha256``: of a permalink's snapshot, "" for a live comparison."""
 
     title: str
     description: str

@@ -13,10 +13,7 @@ from fsbench_web.core.comparison.rows import DeltaTable
 
 @dataclass(frozen=True)
 class Format:
-    """``suffix`` is that of the file; ``text``: people may want to copy it from a page.
-
-    ``is_dated``: it says when its tables were made.
-    """
+    """A file format. ``text``: a page shows it to be copied; ``is_dated``: it states its time."""
 
     suffix: str
     label: str

@@ -1,8 +1,4 @@
-"""Delta tables as LaTeX with booktabs, to be read in with ``\\input``. Pure.
-
-Everything is escaped: a contender's name cannot run a command of TeX. Characters beyond ASCII that
-old engines lack are written as commands where there is one.
-"""
+"""Delta tables as LaTeX with booktabs. Pure. All text is escaped: no name can run a command."""
 
 import re
 from urllib.parse import quote

@@ -47,9 +47,7 @@ def comparison_page(request: HttpRequest) -> HttpResponse:
 def comparison_file(
     request: HttpRequest, suffix: str, is_for_program: bool = False
 ) -> HttpResponse:
-    """The comparison of the address as a file; a refusal is plain text. For programs its baseline
-    must be there (``refuse_missing_baseline``), and units are as printed unless it says others.
-    """
+    """The comparison of the address as a file; a refusal is plain text."""
     file_format = _format(suffix)
     try:
         spec = ComparisonSpec.of_address(request.GET)

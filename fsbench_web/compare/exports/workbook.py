@@ -1,7 +1,4 @@
-"""Delta tables as an Excel workbook: a sheet for each table, numbers as numbers. No Django.
-
-Every text is written as a string and never as a formula or a link, whatever it begins with.
-"""
+"""Delta tables as an Excel workbook. Text is always a string, never a formula. No Django."""
 
 import io
 import re
@@ -59,9 +56,7 @@ ALL_HEADER = (
 
 
 class _Unrounded(float):
-    """A number that is written with all its digits: xlsxwriter would write 16 of them, and some
-    numbers have 17.
-    """
+    """A number written with all 17 digits: xlsxwriter would write 16."""
 
     __slots__ = ()
 

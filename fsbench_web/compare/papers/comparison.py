@@ -1,8 +1,4 @@
-"""A study beside a published one, table by table. Pure.
-
-The hardware is never the same, so that scores are not compared with scores. What is compared is the
-order of the file systems, and how far each is behind the best of its own table.
-"""
+"""A study beside a published one. Pure. It compares orders and distances, never scores."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -41,10 +37,9 @@ class PaperRow:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """One test and category. ``study`` is None where it was not measured here.
+    """One test and category; ``study`` is None where not measured.
 
-    Of the ``pairs`` of contenders that both have and rank, ``same_pairs`` stand in the same order;
-    ``is_same_best`` None where there is no best, or not of contenders that both have.
+    ``same_pairs`` of ``pairs`` stand in the same order; ``is_same_best``: None where unknown.
     """
 
     paper: DeltaTable

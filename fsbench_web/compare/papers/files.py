@@ -1,7 +1,4 @@
-"""A study beside a published one as files. Pure.
-
-Both columns of the page, numbers unrounded. What one of the two has not got is missing, never 0.
-"""
+"""A study beside a published one as files, numbers unrounded; what is missing stays empty. Pure."""
 
 import csv
 import io
@@ -34,9 +31,7 @@ class Heading(NamedTuple):
 
 
 def as_csv(tables: Sequence[PaperTable], heading: Heading) -> bytes:
-    """One line a contender and table, with ``HEADER``; booleans and flags as in
-    ``compare.tables.csv``.
-    """
+    """One line for each entry and table, with ``HEADER``."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(HEADER)

@@ -44,10 +44,7 @@ def policy() -> str:
 
 
 def snippet(link: Permalink, address: str) -> SafeString:
-    """The element to paste into a wiki. ``address`` is absolute.
-
-    It is HTML: a page that shows it to be copied escapes it once more (``force_escape``).
-    """
+    """The HTML element to paste into a wiki. ``address`` is absolute."""
     return format_html(
         '<iframe src="{}" title="{}" width="100%" height="{}" loading="lazy" '
         'referrerpolicy="no-referrer" sandbox="allow-popups" style="border:1px solid #d5dbe3">'
@@ -62,11 +59,7 @@ def snippet(link: Permalink, address: str) -> SafeString:
 @xframe_options_exempt
 @requires(Action.READ)
 def view(request: HttpRequest, key: str) -> HttpResponse:
-    """The pinned tables of a permalink that anyone may see, or of one test and category of it.
-
-    Whoever looks at the wiki is not known here (browsers send no cookie into a foreign page), so
-    that 404 is the answer for all that is not public.
-    """
+    """The pinned tables of a public permalink, or one test and category; 404 for all others."""
     link = Permalink.objects.select_related("created_by").filter(key=key).first()
     # Asked as a stranger: the answer may be kept for everybody, also where a member looks at it.
     with rights.as_user(AnonymousUser()):

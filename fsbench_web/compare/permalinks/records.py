@@ -39,10 +39,9 @@ class EmptyComparison(ValueError):
 
 @dataclass(frozen=True)
 class PinnedComparison:
-    """What a permalink shows. ``is_intact``: the numbers are those of the checksum.
+    """What a permalink shows. ``is_intact``: the numbers match the checksum.
 
-    ``by`` and ``sort`` are those of the comparison; ``differences`` what else the contenders
-    differed in, None where an older version did not keep it.
+    ``differences``: what else the entries differed in; None if not kept.
     """
 
     tables: list[DeltaTable]
@@ -65,12 +64,7 @@ class PinnedComparison:
 
 @dataclass(frozen=True)
 class Changes:
-    """What the live comparison has that the pinned one has not.
-
-    ``newer_runs`` counts runs that finished since, ``gone_runs`` runs deleted since, and
-    ``changed_rows`` rows of the tables that are new, gone or have another score. ``problem`` says
-    why there is no live comparison any more; the counts are then zero.
-    """
+    """How the live comparison differs; ``problem`` says why there is none any more."""
 
     newer_runs: int = 0
     gone_runs: int = 0
@@ -92,11 +86,7 @@ def pin(
     visibility: str = LinkVisibility.PUBLIC,
     expires_on: date | None = None,
 ) -> Permalink:
-    """Keep what ``spec`` shows now under a new key; sharing the same once more keeps its key.
-
-    ``view`` is how its tables are shown (``TableView.to_query``), which is no part of the numbers.
-    Raises SpecError, and EmptyComparison when no score matches.
-    """
+    """Keep what ``spec`` shows now under a key. Raises SpecError and EmptyComparison."""
     limited = bounded_answer(profiles.with_version(spec), limits.PINNED)
     live = comparison(limited.spec).by_default
     # What is shown now of emulated results stays so, whatever is measured later.
@@ -171,11 +161,7 @@ def title_of(permalink: Permalink) -> str:
 
 
 def latest_query(permalink: Permalink) -> str:
-    """The address of the page that shows the same in the same way, with the latest numbers.
-
-    One of before pages left out papers means all studies, as its numbers are of; one of before
-    pages showed one measure means all categories.
-    """
+    """The page that shows the same with the latest numbers, as old links meant it."""
     try:
         spec = ComparisonSpec.of_address(permalink.query)
     except SpecError:
@@ -190,9 +176,7 @@ def _is_by_default(pinned: PinnedComparison, spec: ComparisonSpec) -> bool:
 
 
 def changes_since(permalink: Permalink, pinned: PinnedComparison) -> Changes:
-    """Compare the pinned numbers with those of the same query now. Four queries, and two more
-    where there are further runs.
-    """
+    """Compare the pinned numbers with those of the same query now. Four to six queries."""
     try:
         spec = ComparisonSpec.of_address(permalink.query)
         tables = {(table.test, table.category) for table in pinned.tables}
@@ -213,9 +197,7 @@ def changes_since(permalink: Permalink, pinned: PinnedComparison) -> Changes:
 
 
 def _count_of_shown(runs: frozenset[int], considered: QuerySet[Score]) -> int:
-    """How many of the runs gave any of the scores a number; others measured other tests of the same
-    series. All runs of a series count of which a score does not say its runs.
-    """
+    """How many of the runs gave a number to these scores, or may have."""
     if not runs:
         return 0
     named_runs: set[int] = set()
@@ -241,9 +223,7 @@ def _named_today(tables: Sequence[DeltaTable]) -> list[DeltaTable]:
 
 
 def _shown_values(tables: Iterable[DeltaTable]) -> dict[tuple[str, str, str, str], object]:
-    """What each row says: its score, whether that is the best, and what it is flagged with. Rows
-    whose best or flags are others now are no longer what was kept.
-    """
+    """What each row says: score, best or not, flags."""
     return {
         (table.test, table.category, table.unit, row.contender): (
             row.score,

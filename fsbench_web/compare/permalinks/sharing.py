@@ -35,10 +35,7 @@ def may_see(link: Permalink, user: AnyUser) -> bool:
 
 
 def shows_hidden(link: Permalink) -> bool:
-    """Whether it has numbers or names of a study that whoever asks must not see.
-
-    A permalink does not open a study: a study's numbers are for those who may see the study.
-    """
+    """Whether it has numbers or names of a study that this person must not see."""
     hidden_ids = rights.hidden_studies()
     if not hidden_ids:
         return False
@@ -51,9 +48,7 @@ def shows_hidden(link: Permalink) -> bool:
 
 
 def closed_studies(link: Permalink) -> list[Study]:
-    """The studies behind it that not everybody sees, for its author: whoever does not see one of
-    them does not see the permalink. Empty for one that is its author's alone.
-    """
+    """The studies behind it that not everybody sees, for its author."""
     if link.visibility == LinkVisibility.PRIVATE:
         return []
     closed_studies = Study.objects.exclude(visibility=Visibility.PUBLIC)
@@ -63,10 +58,7 @@ def closed_studies(link: Permalink) -> list[Study]:
 
 
 def may_change(link: Permalink, user: AnyUser) -> bool:
-    """Whether this person says what stands above it, who sees it and until when.
-
-    Its author; where the author's account is gone or closed, administrators.
-    """
+    """Whether this person may edit it: its author, or administrators once the account is gone."""
     if not rights.may(user, rights.Action.SHARE):
         return False
     if link.created_by is None or not link.created_by.is_active:
@@ -75,11 +67,7 @@ def may_change(link: Permalink, user: AnyUser) -> bool:
 
 
 def may_withdraw(link: Permalink, user: AnyUser) -> bool:
-    """Whether this person takes it out of others' sight, or deletes it.
-
-    Its author, whatever the account may otherwise do by now, and administrators: somebody must
-    always be able to.
-    """
+    """Whether this person may hide or delete it: its author and administrators, always."""
     if not rights.may(user, rights.Action.WITHDRAW):
         return False
     return rights.is_administrator(user) or link.created_by_id == user.pk

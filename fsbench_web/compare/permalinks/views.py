@@ -43,11 +43,7 @@ LISTED = 200
 
 
 def of_permalink(view: View) -> View:
-    """The view gets the permalink of its key, if this person may see it and it is not over.
-
-    404 for who may not see it, in the words of a key that does not exist; 410 after its last day.
-    What is not for everybody is not kept by caches.
-    """
+    """Give the view the permalink: 404 if hidden or unknown, 410 if expired; cached if public."""
 
     @wraps(view)
     def wrapper(request: HttpRequest, key: str, **kwargs: str) -> HttpResponse:
@@ -69,8 +65,7 @@ def of_permalink(view: View) -> View:
 def visible_permalink(request: HttpRequest, key: str, *, to_withdraw: bool = False) -> Permalink:
     """The permalink, expired or not. Raises Http404 for who may not see it.
 
-    ``to_withdraw``: nothing of its numbers is shown, so that whoever shared something of a study
-    that is hidden from them since can still take it back.
+    ``to_withdraw``: the author may still withdraw a link to a study hidden from them since.
     """
     link = Permalink.objects.select_related("created_by").filter(key=key).first()
     # Nobody is asked who they are for what anyone may see: no cookie, and caches may keep it.
@@ -148,11 +143,7 @@ def pin(request: HttpRequest) -> HttpResponse:
 
 
 def _shared_comparison(query: str, seen: str | None) -> tuple[ComparisonSpec, TableView]:
-    """What is shared, with rows in the order in which they were ``seen``. Raises SpecError.
-
-    ``seen`` is the address of the page as it stands, since rows are sorted and hidden there
-    without asking; None: nothing was said of it.
-    """
+    """What is shared, with rows sorted as the page showed them (``seen``). Raises SpecError."""
     spec = ComparisonSpec.of_address(without_view(QueryDict(query)))
     view = TableView.from_query(QueryDict(query if seen is None else seen))
     if view.problems:

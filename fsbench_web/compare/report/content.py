@@ -1,7 +1,4 @@
-"""What the page of a report shows: winners, tests with tables, method, commands.
-
-Every number is that of a table. ``templates/compare/report.html`` has the words.
-"""
+"""What a report shows. Every number is that of a table; compare/report.html has the words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -28,10 +28,7 @@ MOST_SERIES = 150
 
 @dataclass(frozen=True)
 class RecordedSeries:
-    """One series: what it is, and the commands of its newest finished run, quoted for a shell.
-
-    ``done`` and ``failed`` count its runs. ``run_id`` is None where none is finished.
-    """
+    """One series with the quoted commands of its newest finished run, if any."""
 
     configuration: str
     workload: str
@@ -173,11 +170,7 @@ def _facts_of(profile: HardwareProfile) -> tuple[tuple[str, str], ...]:
 def systems(
     recorded: Iterable[tuple[str, Sequence[str], Sections]],
 ) -> tuple[tuple[str, Facts], ...]:
-    """(heading, facts) of each of ``recorded``, which are (name, configurations, facts by section).
-
-    The first is told whole, and the others by what of them is otherwise: ext4 and XFS on one
-    machine have all but their tools and mount options in common.
-    """
+    """(heading, facts) of each (name, configurations, facts): the first whole, then differences."""
     entries: list[tuple[str, Facts]] = []
     first_facts: dict[str, str] = {}
     for name, configurations, sections in recorded:

@@ -30,9 +30,7 @@ from fsbench_web.studies.views.study import study_or_404
 @require_safe
 @requires(Action.READ)
 def html(request: HttpRequest, slug: str) -> HttpResponse:
-    """The report as a page that prints as it is. ``?by=`` says what its tables rank, ``units=`` in
-    what.
-    """
+    """The report, ready to print. ``?by=``: what its tables rank; ``units=``: their units."""
     study = study_or_404(slug)
     spec = _spec(request, study)
     limited = bounds.BoundedComparison(spec)

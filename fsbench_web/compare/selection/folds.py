@@ -1,8 +1,4 @@
-"""Which tests are shown at once, and which in a fold. Pure.
-
-Percentiles other than ``testnames.MAIN_PERCENTILES`` follow the main ones in a fold. Costs
-(``core.activity.costs``) come last in their own fold, unless they are all there is.
-"""
+"""Which tests a page folds. Pure. Further percentiles and costs come in folds of their own."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable

@@ -1,7 +1,4 @@
-"""What contenders differ in, and what a comparison can be filtered by. Pure.
-
-A property gives every series a ``Value``; ``unknown`` is a value like any other.
-"""
+"""Properties that entries differ in and filters use. Pure. Unknown is a value like any other."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -120,9 +117,7 @@ STAGES = {
     for filesystem in ALL.values()
     for option in filesystem.options
 }
-"""mkfs or mount, by file system and option: Btrfs is mounted with the compression that others are
-made with.
-"""
+"""mkfs or mount, by file system and option: Btrfs mounts with what others are made with."""
 
 
 def keys_of(stage: str, filesystems: Collection[str]) -> frozenset[str]:
@@ -241,11 +236,7 @@ def contenders() -> dict[str, str]:
 
 
 def condition(parameter: str, chosen: Collection[str]) -> Condition:
-    """The condition of the filter ``parameter``, set to these slugs; old labels mean those of
-    today.
-
-    A configuration must have every chosen option, and one of several values of an option.
-    """
+    """The condition of a filter set to these slugs: every chosen option, one value of each."""
     chosen_property = PROPERTIES[parameter]
     if parameter == "configuration":
         chosen = {*chosen, *map(current_label, chosen)}

@@ -144,10 +144,7 @@ class ComparisonSpec:
 
     @classmethod
     def of_address(cls, query: QueryDict | str) -> "ComparisonSpec":
-        """The same of an address that may be old: tests by the names that they have today.
-
-        A name that is still used counts too.
-        """
+        """The same of an address that may be old: renamed tests by the names of today."""
         spec = cls.from_query(query)
         renamed = names_seen({*spec.tests, *spec.part_tests})
         if not renamed:
@@ -260,9 +257,7 @@ class ComparisonSpec:
         )
 
     def unknown_values(self, choices: ScoreChoices) -> list[str]:
-        """Sentences about values of filters that exist nowhere, not even unmeasured; empty for
-        none.
-        """
+        """Sentences about filter values that exist nowhere; empty for none."""
         return [
             problem
             for entry in (*FILTERS, *PARTS)

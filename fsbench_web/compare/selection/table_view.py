@@ -62,9 +62,7 @@ def unknown_names(query: str) -> list[str]:
 
 @dataclass(frozen=True)
 class TableView:
-    """What the tables show. ``verdicts``, ``columns`` and ``pinned`` are keys of VERDICTS and
-    COLUMNS.
-    """
+    """How tables are shown. ``verdicts``, ``columns``, ``pinned``: keys of VERDICTS and COLUMNS."""
 
     important: bool = False
     verdicts: tuple[str, ...] = ()

@@ -1,10 +1,7 @@
-"""How much of a comparison is shown at once.
+"""How much of a comparison one page, file or answer shows.
 
-Without a choice of studies a comparison takes all, which with thousands of runs is more than a page
-can show or a reader can read. The page then takes the latest studies, and says so. Where there are
-more rows or tables than fit (``platform.limits``), it takes the first tests, and says so: they are
-a part of the same comparison (``ComparisonSpec.is_part``), with verdicts among the tests of the
-part. Files and API answer what they are asked up to a limit of their own, and beyond that a part.
+A page takes the latest studies, then the first tests that fit (``platform.limits``), and says so.
+Files and the API refuse what is too much, and answer parts.
 """
 
 from collections import defaultdict
@@ -30,21 +27,11 @@ _MOST_NAMED = 20
 
 @dataclass(frozen=True)
 class Part:
-    """Which part of the ``rows`` of the comparison ``whole`` is shown: ``shown_rows`` of them.
+    """Which part of the ``rows`` of ``whole`` is shown: ``shown_rows`` of them.
 
-    ``tests`` are all there are; so are ``categories`` and ``filesystems`` where some of them are
-    left out, else they are empty.
-
-    ``is_apart``: what is shown is a comparison by itself, whose best, deltas and verdicts are among
-    its rows alone. A single table too large for a page is cut so, and scores over common cells, and
-    parts of more than ``limits.MOST_COMPARED`` rows.
-
-    ``from_test`` is the place of the first test that is shown, and ``next_test`` that of the first
-    one that is not; ``from_row`` and ``next_row`` those of scores, where one table is cut. They
-    count from 1, and are 0 where there is none. ``next_categories`` are those of the one test that
-    are not shown.
-
-    ``rows`` are counted before the best of each contender is chosen: there may be fewer.
+    ``tests`` are all; ``categories`` and ``filesystems`` are all where some are left out, else ().
+    ``is_apart``: ranked and judged among its own rows. Places of tests and rows count from 1; 0:
+    none. ``rows`` counts scores before the best of each entry is chosen.
     """
 
     whole: ComparisonSpec
@@ -76,11 +63,7 @@ class Part:
 
 @dataclass(frozen=True)
 class BoundedComparison:
-    """The comparison that a page shows.
-
-    ``studies`` is of how many it shows a part, ``part`` which part of the rows of these it shows;
-    None where it shows all. ``known_facts`` is what was read of its contenders to know.
-    """
+    """The comparison that a page shows: of how many ``studies``, which ``part``; None for all."""
 
     spec: ComparisonSpec
     studies: int | None = None
@@ -117,10 +100,7 @@ def bounded_page(spec: ComparisonSpec) -> BoundedComparison:
 
 
 def bounded_answer(spec: ComparisonSpec, room: RowLimits | None = None) -> BoundedComparison:
-    """What of ``spec`` a file or an answer of the API holds: all of it, or the part it asks for.
-
-    Raises SpecError where all is more than ``room`` has, that of ANSWER unless it is said.
-    """
+    """What a file or an API answer holds: all, or the asked part. Raises SpecError for too much."""
     room = limits.ANSWER if room is None else room
     if spec.from_test or spec.from_row:
         return by_rows(BoundedComparison(spec), room=room)
@@ -152,13 +132,9 @@ def too_many(part: Part, room: RowLimits) -> str:
 
 
 def by_rows(limited: BoundedComparison, room: RowLimits | None = None) -> BoundedComparison:
-    """The first tests of ``limited`` that have room, or those from ``from_test`` on.
+    """The first tests of ``limited`` that fit, or those from ``from_test`` on. Three queries.
 
-    A single test may have more, and is then cut to some of its categories, that of its headline
-    before all others; a single table to some file systems, and where these are too many too, to
-    the scores from ``from_row`` on, best first. Where there is more than fits, what ``limited`` is
-    a part of goes before. Where all fits, all is shown. Three
-    queries; fewer where there are so few tables and contenders that all must fit.
+    A single test is cut to categories, headline first; a single table to file systems, then rows.
     """
     room = limits.PAGE if room is None else room
     requested_spec, spec = limited.spec, limited.spec.whole
@@ -301,11 +277,7 @@ def _first_fitting(
     max_rows: int,
     max_tables: int,
 ) -> tuple[list[str], int]:
-    """As many of the first names as together have room, and how many rows they have.
-
-    ``sizes`` are rows, tables and the length of the name. At least one; of those ``wished`` alone
-    where it names any.
-    """
+    """As many of the first names as fit, one at least, and their rows; only ``wished`` if any."""
     taken: list[str] = []
     rows = tables = letters = 0
     for name in [name for name in names if name in wished] if wished else names:
@@ -324,12 +296,7 @@ def _first_fitting(
 
 
 def _latest_studies(spec: ComparisonSpec) -> BoundedComparison:
-    """``spec`` itself unless it has no studies and more than MOST_SCORES scores.
-
-    Then the latest studies that have scores, as many of LATEST_STUDIES as stay below that, and at
-    least one. Two queries, or one; where there is too much three more, and one for each study that
-    is looked at.
-    """
+    """``spec``, or its latest studies with scores where all are more than MOST_SCORES."""
     if spec.studies:
         return BoundedComparison(spec)
     max_scores = limits.MOST_SCORES
@@ -353,11 +320,7 @@ def _latest_studies(spec: ComparisonSpec) -> BoundedComparison:
 
 
 def _has_more(score_filter: ScoreFilter, max_scores: int) -> bool:
-    """Whether more than ``max_scores`` pass. Two queries, or one.
-
-    All are counted, no further than it takes to know it: where nothing is asked of their series,
-    from the index alone. So papers, which are few, are counted by themselves.
-    """
+    """Whether more than ``max_scores`` pass; papers are counted apart. One or two queries."""
     papers = 0
     if score_filter.papers == NO_PAPERS:
         papers = replace(score_filter, papers=ONLY_PAPERS).scores.count()
@@ -378,12 +341,9 @@ class PartLink:
 def part_links(
     spec: ComparisonSpec, part: Part, names_study: bool = True
 ) -> dict[str, list[PartLink]]:
-    """How to get from ``spec``, which is a part, to the others, by what they differ in.
+    """Links from the part ``spec`` to the other parts, by what they differ in.
 
-    Without ``names_study`` the query strings are for the page of the study itself. File systems
-    are filters: each is a comparison by itself (``Part.is_apart``). Of more names than there is
-    room for (``limits.MOST_LINKS``) those from the first that is shown on are links; "before" and
-    "next" lead to all others.
+    Without ``names_study``: for the study's own page. At most MOST_LINKS of one kind.
     """
 
     def link(label: str, is_shown: bool, other: ComparisonSpec) -> PartLink:

@@ -1,7 +1,6 @@
-"""The columns of delta tables: one list for pages, CSV, XLSX, Markdown, LaTeX and sort keys. Pure.
+"""The columns of delta tables, for pages, files and sort keys. Pure.
 
-``value_of`` is for programs: unrounded, in the unit that is stored. ``text`` is for people, in the
-unit of the table's ``scale``. A writer names the columns it writes by their keys.
+``value_of`` is unrounded, in the stored unit; ``text`` is for people, in the shown unit.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,4 @@
-"""What was measured one after the other, so that nobody can tell it from the day. Pure.
-
-Where each contender has days of its own, whatever changed from day to day (temperature, other
-guests, how full the disk is) is in the difference between them, and no test can take it out.
-Sharing blocks, or runs that lie between those of the other, can.
-"""
+"""Which entries ran at different times, so that time may explain a difference. Pure."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,9 +25,7 @@ class MeasuredPeriod:
 
 @dataclass(frozen=True)
 class OrderOverTime:
-    """``turns`` are the contenders in the order in which they were measured, where each had its own
-    time; empty otherwise. ``is_known``: whether anything can be said of it.
-    """
+    """``turns``: the entries in the order they ran, if each had its own time, else ()."""
 
     turns: tuple[MeasuredPeriod, ...] = ()
     is_known: bool = True
@@ -57,12 +50,7 @@ class OrderOverTime:
 def order_over_time(
     tables: Sequence[DeltaTable], spans_of: Callable[[Collection[int]], Mapping[int, Span]]
 ) -> OrderOverTime:
-    """Whether each contender had its own time.
-
-    ``spans_of`` gives the spans of series, and is asked where no two contenders share a block.
-    There are no turns where two overlap or share a block, and where all of it took less than a
-    day. It is not known where of any contender nobody knows when it was measured.
-    """
+    """Whether each entry had its own time: no overlap, no shared block, more than a day in all."""
     if _shares_block(tables):
         return OrderOverTime()
     rows = [row for table in tables for row in table.rows]

@@ -30,12 +30,7 @@ MEDIA_TYPE = "text/csv; charset=utf-8"
 
 
 def write(tables: Iterable[DeltaTable]) -> str:
-    """The tables as CSV with ``HEADER``; ``best`` is true or false, flags are joined by ";".
-
-    What is missing is an empty cell. Printed deltas keep the digits of the paper. What was
-    converted has its score and unit as its tool printed them, in ``PRINTED``; ``SHARES`` are what
-    scores are of their LUNs, whose own is in the same unit.
-    """
+    """The tables as CSV, numbers unrounded; PRINTED and SHARES follow where any row has them."""
     all_tables = list(tables)
     names = (
         HEADER

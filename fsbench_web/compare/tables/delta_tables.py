@@ -43,12 +43,10 @@ TOO_MANY_TO_MATCH = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """The tables of a spec, what there is to choose from, and what stands behind the tables.
+    """The tables of a spec and what stands behind them.
 
-    ``shown_contenders`` holds the contenders of each table, with the scores that they are shown by.
-    ``considered`` are all scores that passed the filters, also those that were not the best of
-    their contender. ``left_out`` are the series that pass the filters and are not considered,
-    because they were emulated. ``work`` is what is known of each work profile that was asked for.
+    ``considered``: all scores that passed the filters. ``left_out``: emulated series. ``work``: of
+    each work profile asked for.
     """
 
     spec: ComparisonSpec
@@ -103,12 +101,7 @@ class Comparison:
 
 
 def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
-    """The delta tables of ``spec``, tests and categories in the paper's order.
-
-    Six queries, or less: by configuration no score is chosen from others first, and where only
-    studies are named nothing else that there is must be known. Raises SpecError for a study, test,
-    file system, workload or hardware that does not exist.
-    """
+    """The delta tables of ``spec`` in the paper's order. At most six queries. Raises SpecError."""
     return tables_and_notice(spec)[0]
 
 
@@ -125,10 +118,7 @@ def _studies_exist(studies: Collection[str]) -> bool:
 
 
 def comparison(spec: ComparisonSpec, known_facts: Facts | None = None) -> Comparison:
-    """The same with what the page needs around the tables. Raises SpecError.
-
-    Where only studies are named nothing else that there is must be known.
-    """
+    """The tables with what a page needs around them. Raises SpecError."""
     choices = None if spec.names_only_studies else _choices_that_hold(spec)
     if spec.matched and spec.cells:
         raise SpecError(["cells and matched cannot be combined: leave one of them out."])
@@ -196,11 +186,7 @@ def _over_common_cells(
 
 
 def refuse_missing_baseline(spec: ComparisonSpec, tables: Sequence[DeltaTable]) -> None:
-    """Raise SpecError where ``tables``, those of ``spec``, have its baseline nowhere.
-
-    For programs, which would take the lack of every change for an answer; a page says so beside
-    its tables. In a part of a comparison it may be missing that the whole has.
-    """
+    """Raise SpecError where neither ``tables`` nor the whole comparison has the baseline."""
     if not spec.baseline or not tables or _has_baseline(tables):
         return
     if spec.is_part:
@@ -227,11 +213,7 @@ class RelaxedFilter:
 
 
 def relaxed_filters(spec: ComparisonSpec) -> list[RelaxedFilter]:
-    """Each single filter of ``spec`` that hides every score when the others stay; MOST_WAYS.
-
-    A query for each filter that is set, two where emulated results are, and up to four more for
-    what configurations and series are: however much there is, no score is read.
-    """
+    """Each single filter whose removal shows scores; at most MOST_WAYS. Reads no score."""
     relaxed: list[RelaxedFilter] = []
     known_facts: Facts = {}
     for name in ("min_runs", "cells", "emulated", *(entry.name for entry in reversed(FILTERS))):
@@ -243,10 +225,7 @@ def relaxed_filters(spec: ComparisonSpec) -> list[RelaxedFilter]:
 
 
 def refuse_unknown_parts(spec: ComparisonSpec) -> None:
-    """Raise SpecError where ``spec`` is a part by tests that exist nowhere.
-
-    For what is made of the whole, which would be shown as if nothing had been asked for.
-    """
+    """Raise SpecError where ``spec`` is a part by tests that exist nowhere."""
     if not spec.part_tests:
         return
     problems = replace(EVERYTHING, part_tests=spec.part_tests).unknown_values(score_choices())
@@ -264,9 +243,7 @@ def _baseline(spec: ComparisonSpec, contenders: Sequence[Contender]) -> str:
 
 
 def default_tables(tables: Sequence[DeltaTable], spec: ComparisonSpec) -> list[DeltaTable]:
-    """The tables that are meant where no category is named: of a measured test its headline, of one
-    with published figures all categories of its paper.
-    """
+    """The tables shown by default: a test's headline, or all categories of published figures."""
     if spec.categories or spec.part_categories:
         return list(tables)
     return headlines.default_tables(tables)
@@ -275,12 +252,7 @@ def default_tables(tables: Sequence[DeltaTable], spec: ComparisonSpec) -> list[D
 def answer_of(
     tables: Sequence[DeltaTable], baseline: str = "", works: Sequence[WorkAnswer] = ()
 ) -> ComparisonAnswer:
-    """The answer of delta tables. At most one query, none of published figures alone.
-
-    One more where syncs of an entry were not flushed.
-
-    ``works`` say what was measured of profiles that no entry has a score in.
-    """
+    """The answer of delta tables. At most two queries. ``works``: profiles without any score."""
     series = {
         row.series_id
         for table in tables

@@ -1,9 +1,4 @@
-"""In what contenders differ besides what is compared. Pure.
-
-Two contenders that differ in the property compared may well differ in another one too: another
-kernel, another LUN. Then the numbers do not say which of them it was. So everything that is stored
-of the contenders' series is laid side by side, and what nobody asked to compare is said in words.
-"""
+"""What entries differ in besides the compared property. Pure."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -54,11 +49,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Difference:
-    """One property in which rows of one table differ, in how many ``tables``.
-
-    ``is_compared``: it is what was asked for, or belongs to that. ``is_unsure``: all that is known
-    is the same, but it is not known of everyone.
-    """
+    """One property that differs in so many ``tables``; ``is_unsure``: not known of every entry."""
 
     title: str
     one: str
@@ -70,10 +61,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Differences:
-    """``properties`` of the series, and ``facts`` of the environments of their runs.
-
-    ``tables`` is how many tables were looked at.
-    """
+    """``properties`` of the series and ``facts`` of their environments, over so many ``tables``."""
 
     properties: tuple[Difference, ...]
     facts: tuple[Difference, ...]
@@ -107,10 +95,7 @@ class Differences:
 def differences(
     tables: Iterable[Sequence[Contender]], by: str, facts: Mapping[int, Facts] | None = None
 ) -> Differences:
-    """What differs between rows of the same table, over all ``tables`` (the rows of each).
-
-    ``facts`` are those of the series' environments; a series without any is left out of them.
-    """
+    """What differs between rows of the same table. ``facts``: of the series' environments."""
     tables = list(tables)
     rows = {contender.row.series_id: contender.row for table in tables for contender in table}
     # Tables of one test mostly show the same series: each set of series is looked at once.

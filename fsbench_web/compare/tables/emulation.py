@@ -1,9 +1,4 @@
-"""What becomes of emulated results in a comparison. Pure.
-
-A guest that is emulated in software shows that something works, and not how fast it is. So its
-scores never compete with real ones unless somebody asks for that: left out, they are counted and
-said to be; where there is nothing else, they are shown, and every row says what it is.
-"""
+"""How a comparison treats emulated results: they show function, not speed. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,11 +12,7 @@ from fsbench_web.core.comparison.score_rows import EMULATED
 def with_emulation_choice(
     spec: ComparisonSpec, tables: Iterable[DeltaTable], hidden: int
 ) -> ComparisonSpec:
-    """``spec`` with what it does of emulated results said, so that it stays so.
-
-    ``hidden`` is how many series it leaves out. A comparison without any emulated result stays as
-    it is.
-    """
+    """``spec`` that fixes what it shows of emulated results; ``hidden``: series it leaves out."""
     if spec.emulated:
         return spec
     if hidden:
@@ -39,10 +30,7 @@ def state_of(tables: Iterable[DeltaTable]) -> str:
 
 @dataclass(frozen=True)
 class Notice:
-    """What a page says: how many series are left out, and what the tables show.
-
-    ``queries`` are those of the same comparison by what becomes of emulated results.
-    """
+    """How many series are left out, what the tables show, and queries of the other choices."""
 
     left_out: int
     state: str

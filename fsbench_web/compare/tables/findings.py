@@ -1,8 +1,4 @@
-"""What delta tables say, in sentences. Pure.
-
-One sentence a table: who is first with what score, by how much over the second, and whether that is
-significant; then how far behind the last is. Every number stands in the tables.
-"""
+"""What delta tables say, one or two sentences a table. Pure. Every number is in the tables."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -48,11 +44,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence or two. ``status``: significant, equal, tie, unknown, alone or not ranked.
-
-    ``decided_by`` are the series and the number of blocks that would decide what is not decided;
-    None where nobody knows, or nobody could measure them.
-    """
+    """Sentences of one table. ``decided_by``: series and number of blocks that would decide it."""
 
     test: str
     category: str
@@ -72,10 +64,7 @@ def section_place(table: DeltaTable) -> str:
 
 
 def findings(tables: Iterable[DeltaTable], places: Places = section_place) -> list[Finding]:
-    """A finding for each table, in their order. One of each test is a headline.
-
-    Costs are no speed, of which all these sentences speak.
-    """
+    """A finding for each table but costs, in their order; one of each test is a headline."""
     listed = [table for table in tables if table.rows and not testnames.is_cost(table.test)]
     by_test: dict[str, list[DeltaTable]] = defaultdict(list)
     for table in listed:
@@ -115,11 +104,7 @@ def summary(tables: Iterable[DeltaTable], places: Places = section_place) -> lis
 
 @dataclass(frozen=True)
 class TestFindings:
-    """What is said of one test: the headline, and the others, which a page may fold away.
-
-    ``is_further``: of one of the many percentiles that come behind the main ones
-    (compare.selection.folds).
-    """
+    """The headline of a test, and the others; ``is_further``: of a percentile that pages fold."""
 
     __test__ = False  # not a test of pytest's
 
@@ -139,12 +124,9 @@ class TestFindings:
 
 @dataclass(frozen=True)
 class Findings:
-    """All that is said of a comparison: the tests that count come first, ``shown`` of them are not
-    folded. ``tested`` pairs were tested at once, of the table with
-    most, 0 where none could.
+    """All findings of a comparison: tests that count first, ``shown`` of them are not folded.
 
-    ``margin_percent`` is that of the rule of FREENIX 2002, None where nothing stands against
-    anything; ``rule`` says by what it was judged, and what is exploration.
+    ``tested``: pairs tested at once. ``margin_percent``: of FREENIX 2002; None without verdicts.
     """
 
     summary: list[Finding]
@@ -165,10 +147,7 @@ class Findings:
 
 
 def findings_by_test(tables: Sequence[DeltaTable], places: Places = section_place) -> Findings:
-    """Summary and findings of ``tables``, by test in the order in which these come.
-
-    Further percentiles come behind all others.
-    """
+    """Summary and findings of ``tables`` by test; further percentiles come last."""
     by_test: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings(tables, places):
         by_test[finding.test].append(finding)
@@ -335,11 +314,7 @@ def _contender(row: DeltaRow, with_runs: bool = False) -> list[Part]:
 
 
 def _runs_words(row: DeltaRow) -> str:
-    """What stands before the numbers of a row's runs.
-
-    Links and scores of before each score kept its runs name all of the series: some of these may
-    not have measured the test, and a selection may be without some.
-    """
+    """The words before the numbers of a row's runs; an old score may name runs of the series."""
     if len(row.run_ids) == 1:
         return "run "
     is_part = row.runs is not None and row.runs < len(row.run_ids)

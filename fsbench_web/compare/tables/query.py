@@ -55,11 +55,9 @@ Facts = dict[tuple[str, tuple[str, ...]], Mapping[int, Any]]
 
 @dataclass(frozen=True)
 class Field:
-    """The ``values`` of the property compared, by configuration or by series, as ``by`` says.
+    """Who competes: ``values`` by configuration or series, as ``by`` says.
 
-    ``facts`` are of all of these there are. ``scores`` pass the filters that are columns of theirs;
-    ``considered`` all filters. ``left_out`` are the series that pass and do not compete, because
-    they were emulated.
+    ``scores`` pass the column filters, ``considered`` all. ``left_out``: emulated series.
     """
 
     by: str
@@ -87,12 +85,7 @@ class Field:
 
 
 def field_of(spec: ComparisonSpec, known_facts: Facts | None = None) -> Field:
-    """Who competes in ``spec``. One query; three where anything was emulated, two more of a window.
-
-    Emulated results are left out here, before any contender is the best of anything.
-    ``known_facts`` are what the same page has read of configurations or series; what they lack is
-    read and added.
-    """
+    """Who competes in ``spec``, without emulated results unless asked. One to five queries."""
     field = _filtered_field(spec, {} if known_facts is None else known_facts)
     if spec.emulated or any(field.facts[key].is_emulated for key in field.values):
         field = _without_emulated(field, spec)
@@ -100,11 +93,7 @@ def field_of(spec: ComparisonSpec, known_facts: Facts | None = None) -> Field:
 
 
 def has_scores(spec: ComparisonSpec, known_facts: Facts) -> bool:
-    """Whether ``spec`` shows anything. One query; two where it says what of emulated results.
-
-    ``known_facts`` keep what is read of configurations and series, one query more, for the next
-    call.
-    """
+    """Whether ``spec`` shows anything. One or two queries; ``known_facts`` caches facts."""
     considered = _filtered_field(spec, known_facts).considered
     # Unless it is said, emulated ones are left out only where there are others.
     if spec.emulated in (OUT, ONLY):
@@ -115,11 +104,7 @@ def has_scores(spec: ComparisonSpec, known_facts: Facts) -> bool:
 
 
 def _filtered_field(spec: ComparisonSpec, known_facts: Facts) -> Field:
-    """Whoever passes the filters, emulated or not. One query, unless it is in ``known_facts``.
-
-    By configuration where neither the property nor a filter asks for more: there are few of them,
-    and thousands of series. Single configurations are told apart by their series.
-    """
+    """Who passes the filters. By configuration where that is enough: there are few of them."""
     score_filter, compared = spec.score_filter, PROPERTIES[spec.by]
     is_enough = compared.is_of_configuration and spec.by != "configuration"
     of_configuration = is_enough and score_filter.of_configuration
@@ -157,10 +142,7 @@ def _without_emulated(field: Field, spec: ComparisonSpec) -> Field:
 
 
 def left_out_series(is_emulated: Mapping[int, bool], choice: str) -> frozenset[int]:
-    """The series that are not shown: the emulated ones, or with ``only`` the others.
-
-    ``is_emulated`` is of all series that pass the filters, ``choice`` is ``spec.emulated``.
-    """
+    """The series not shown: emulated ones, or the others for ``only``."""
     emulated = frozenset(series for series, is_so in is_emulated.items() if is_so)
     if choice == ONLY:
         return frozenset(is_emulated) - emulated
@@ -179,10 +161,7 @@ def _series_in(scores: QuerySet[Score]) -> set[int]:
 
 
 def _window(field: Field, first: int) -> Field:
-    """Of one table the scores from the ``first`` on, best first, as many as are shown at once.
-
-    Two queries.
-    """
+    """Of one table the scores from the ``first`` on, best first. Two queries."""
     scores = field.considered.order_by()
     units = list(scores.values_list("unit", flat=True)[:1])
     is_lower = bool(units and direction(units[0]))
@@ -193,12 +172,10 @@ def _window(field: Field, first: int) -> Field:
 
 @dataclass(frozen=True)
 class TableContenders:
-    """The contenders of each table, tables in the paper's order.
+    """The contenders of each table in the paper's order.
 
-    ``checked`` is what papers printed beside scores that are shown, against the papers' own tables.
-    ``considered`` are all scores that passed the filters; ``left_out`` the series of those that did
-    and are not shown, because they were emulated (``compare.tables.emulation``). ``work`` is what
-    is known of each work profile that was asked for, whether or not it has a table.
+    ``checked``: prints of papers, checked. ``considered``: scores that passed all filters.
+    ``left_out``: emulated series. ``work``: of each profile asked for.
     """
 
     groups: list[tuple[TableKey, list[Contender]]]
@@ -211,10 +188,9 @@ class TableContenders:
 def choose(
     spec: ComparisonSpec, known_facts: Facts | None = None, *, is_again: bool = False
 ) -> TableContenders:
-    """The best score of each contender in each table that ``spec`` shows.
+    """The best score of each contender in each table. Four to six queries.
 
-    Four queries, one less with ``known_facts``; one more by configuration, and of printed scores.
-    ``is_again``: some that were chosen had been replaced before they were read.
+    ``is_again``: chosen scores were replaced before they were read.
     """
     field = field_of(spec, known_facts)
     if spec.by == "configuration":
@@ -313,11 +289,9 @@ def _best_by_table(
 def _of_one_workload(
     field: Field, ranked: _Ranked, series: Mapping[int, SeriesFacts], spec: ComparisonSpec
 ) -> tuple[_Ranked, Mapping[int, SeriesFacts]]:
-    """The same, with making and mounting a file system told by runs of one workload for all, where
-    all contenders have such runs, and the series behind it.
+    """The same, with mkfs and mount times from one workload, if all contenders have one.
 
-    Every run makes and mounts its file system, whatever it measures then. The best of each may be
-    of another workload, with which it shares no block. Three queries, where that is so.
+    Every run makes and mounts its file system. The best of each may share no block.
     """
     mixed = {
         key.test
@@ -343,10 +317,7 @@ def _of_one_workload(
 def _configurations(
     field: Field, tables: Iterable[tuple[TableKey, Sequence[BestPerValue]]]
 ) -> Mapping[tuple[str, str, str], int]:
-    """How many configurations each contender of a table has that was measured in several units.
-
-    By test, category and contender. One query; none where every contender has one unit.
-    """
+    """Configurations of each contender measured in several units, by test, category, contender."""
     pairs = {
         (key.test, key.category)
         for key, winners in tables
@@ -356,11 +327,7 @@ def _configurations(
 
 
 def checked_prints(rows: Iterable[ScoreRow]) -> dict[PrintKey, Published]:
-    """What was printed beside each score that has a print, checked against its own table.
-
-    ``rows`` must hold the whole of every table that is asked about. A table is what one study
-    printed of one test, category and unit.
-    """
+    """What papers printed beside scores, checked. ``rows`` must hold each paper's whole tables."""
     tables: dict[tuple[str, str, str, str], list[ScoreRow]] = defaultdict(list)
     for row in rows:
         if row.published is not None:

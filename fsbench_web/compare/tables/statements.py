@@ -1,8 +1,4 @@
-"""What a published study's text states, set against what its tables show. Pure.
-
-A statement stands in the study's file with its place and, where tables can tell, what to look for
-(studies.published). The verdict is one of three, and says the numbers it rests on.
-"""
+"""Statements of a published study, checked against its tables (studies.published). Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,10 +37,7 @@ def check(
     tables: Sequence[DeltaTable],
     places: Places = section_place,
 ) -> list[CheckedStatement]:
-    """Every statement with its verdict, in the order of the file.
-
-    ``tables`` are the study's, by file system: the best configuration of each.
-    """
+    """Every statement with its verdict. ``tables`` are the study's by file system."""
     return [_check_statement(statement, tables, places) for statement in statements]
 
 
@@ -93,10 +86,7 @@ def _score(
 def _other_configuration(
     criterion: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
 ) -> tuple[str, list[Part]]:
-    """The score of a configuration that is not the best of its file system: below that, if right.
-
-    That it is below is no proof: only that the tables do not speak against it.
-    """
+    """Whether a configuration that is not the best has a lower score, as it must."""
     match = _row(criterion, tables)
     if match is None:
         return UNCHECKED, [Part("The tables have no such score.")]
@@ -121,11 +111,7 @@ def _other_configuration(
 def _parts_of_overall(
     criterion: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
 ) -> tuple[str, list[Part]]:
-    """Whether the overall score can be the sum of the first ``parts`` categories.
-
-    A configuration's categories are at most the best of its file system, so that the overall score
-    cannot be above the sum of these.
-    """
+    """Whether an overall score can be the sum of the first ``parts`` categories: never above it."""
     sums = _sums(tables, int(criterion["parts"]))
     if not sums:
         return UNCHECKED, [Part("The tables have not all of these scores.")]
@@ -148,10 +134,7 @@ def _parts_of_overall(
 def _won_by_several(
     criterion: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
 ) -> tuple[str, list[Part]]:
-    """Whether the best scores of a file system are of more than one configuration.
-
-    Were they of one, its overall score would be their sum.
-    """
+    """Whether a file system's best scores belong to more than one configuration."""
     sums = _sums(tables, len(categories.SUMMED))
     if not sums:
         return UNCHECKED, [Part("The tables have not all of these scores.")]

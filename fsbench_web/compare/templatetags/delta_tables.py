@@ -50,11 +50,7 @@ register = template.Library()
 
 @register.inclusion_tag("compare/delta_table.html", takes_context=True)
 def delta_table(context: Context, table: DeltaTable) -> dict[str, Any]:
-    """A table of a comparison, of the ``section`` that the page is writing, for its ``spec``.
-
-    ``table_view`` of the page says which rows and columns are shown, ``table_form`` is the form
-    that asks for another order.
-    """
+    """A delta table of the page's ``section``, shown as ``table_view`` says."""
     section, spec, view = context.get("section"), context.get("spec"), _view(context)
     columns = page_columns(table, view)
     spec = spec if isinstance(spec, ComparisonSpec) else None
@@ -77,10 +73,7 @@ def delta_table(context: Context, table: DeltaTable) -> dict[str, Any]:
 def _rows(
     table: DeltaTable, spec: ComparisonSpec | None, view: TableView, columns: Sequence[Column]
 ) -> Iterator[dict[str, Any]]:
-    """All rows; those that the view does not show are there for paper.
-
-    Templates read dicts three times as fast as objects.
-    """
+    """All rows, hidden ones for paper. Templates read dicts three times as fast as objects."""
     table = in_order(table, view.sort)
     hidden, has_baseline = hidden_places(table, view), bool(table.baseline)
     has_runs = table.has_runs and not table.runs_of_each
@@ -191,11 +184,7 @@ def _read_unit(table: DeltaTable, view: TableView) -> str:
 def table_tools(
     context: Context, tables: Iterable[DeltaTable] = (), form: str = ""
 ) -> dict[str, object]:
-    """What chooses rows, columns and digits of the tables of a page.
-
-    ``form`` is the id of a form of the page whose fields these are as well; without one they are
-    a form, which keeps whatever else the address says.
-    """
+    """Controls for rows, columns and digits: fields of ``form``, or a form of their own."""
     view, request = _view(context), context.get("request")
     rest = without_view(request.GET) if request else QueryDict(mutable=True)
     rest.pop("sort", None)
@@ -242,11 +231,7 @@ def is_left_out(context: Context, row: TestRow) -> bool:
 
 @register.simple_tag(takes_context=True)
 def line_of_test(context: Context, row: TestRow, baseline: str, has_cpu: bool) -> list[str]:
-    """A test in one line: best, its score, that of the baseline, how far apart, verdict and n.
-
-    Where the baseline is the best, the next one is beside it, by name. ``has_cpu``: a test of the
-    page has the CPU time of the same work, which is beside its own.
-    """
+    """A test in one line. ``has_cpu``: a test of the page has CPU time beside elapsed time."""
     view = _view(context)
     line = line_against(headline_tables(row.first.tables)[0], baseline)
     best, other, ratio = line.best, line.other, line.ratio

@@ -67,9 +67,7 @@ def findings_of(
 
 
 def _page_context(context: template.Context) -> dict[str, Any]:
-    """Of the page: what was measured one after the other, and whether whoever looks may submit
-    jobs, for which a stranger would have to sign in first.
-    """
+    """What ran one after the other, and whether this person may submit jobs."""
     user, submitting = context.get("user"), context.get("submitting")
     may_order = user and user.is_authenticated and submitting and submitting.is_allowed
     return {"in_turn": context.get("in_turn"), "may_order": bool(may_order)}

@@ -1,7 +1,4 @@
-"""The compare page with its picker, its tests and charts.
-
-Papers measured on other machines: a page that names no study leaves them out and says so.
-"""
+"""The compare page with its picker, its tests and charts. Pages leave papers out unless asked."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -91,11 +88,7 @@ def share_context(user: User | AnonymousUser, shown: ShownComparison) -> dict[st
 @require_safe
 @requires(Action.READ)
 def tables_of_tests(request: HttpRequest, slug: str = "") -> HttpResponse:
-    """The tables and charts of the tests that ``?of=`` names, without it of all that the page has.
-
-    Of a comparison, or of a study where ``slug`` names one. A part of a page (``HX-Request``),
-    fetched when a row is opened, and a page by itself.
-    """
+    """Tables and charts of the tests in ``?of=``, or all; of a study if ``slug`` names one."""
     study = study_or_404(slug) if slug else None
     names = tuple(request.GET.getlist("of"))
     try:
@@ -142,10 +135,7 @@ def _for_programs(spec: ComparisonSpec, tables: Iterable[DeltaTable]) -> Compari
 
 
 def _why_nothing(spec: ComparisonSpec) -> dict[str, Any]:
-    """What to say in the place of tables: which studies hold no score, or which filters hide all.
-
-    Of studies without any score no filter is in the way.
-    """
+    """What stands in the place of tables: studies without scores, or filters that hide all."""
     unscored = without_scores(spec.studies)
     relaxed = [] if unscored and len(unscored) == len(spec.studies) else relaxed_filters(spec)
     return {
@@ -301,10 +291,7 @@ def without_scores(slugs: Iterable[str]) -> list[Study]:
 
 
 def papers_left_out(spec: ComparisonSpec) -> int:
-    """How many tables of published papers ``spec`` leaves out that its filters would pass.
-
-    Two queries; none where papers are shown, or where it ranks by cells, which papers do not print.
-    """
+    """How many tables of papers ``spec`` leaves out that pass its filters. At most two queries."""
     if spec.papers != NO_PAPERS or spec.is_of_work:
         return 0
     # Which tables there are does not depend on who competes: configurations are read fastest.

@@ -25,11 +25,7 @@ from fsbench_web.studies.models import Run, Series, Study
 @require_safe
 @requires(Action.READ)
 def page(request: HttpRequest) -> HttpResponse:
-    """``?series=`` one line by any series of it, else ``?study=`` the lines to choose from.
-
-    ``test``, ``category``, ``along`` (kernel or date), ``margin`` (percent) and ``units`` say what
-    is shown.
-    """
+    """One line of ``?series=``, else the lines of ``?study=`` to choose from."""
     if not request.GET.get("series"):
         return _choice_page(request)
     series = offered_lines.series_of(request.GET["series"])

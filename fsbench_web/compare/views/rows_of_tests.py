@@ -23,10 +23,7 @@ MOST_CHARTS, MOST_BARS = 12, 60
 
 @dataclass(frozen=True)
 class TestRow:
-    """``first`` is the test that the row is of, ``cpu`` the CPU time of the same work beside it.
-
-    ``address`` has the tables and charts of both.
-    """
+    """A row: test ``first``, and ``cpu``, the CPU time of the same work; tables at ``address``."""
 
     __test__ = False  # not a test of pytest's
 
@@ -96,10 +93,7 @@ def of_tests(rows: Sequence[TestRow], tests: Collection[str]) -> list[TestRow]:
 def rows_context(
     parts: Sequence[Section], address: str, spec: ComparisonSpec, chosen: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """What ``compare/tests.html`` shows: rows in sight, and those behind folds.
-
-    Tests ``chosen`` by name are in no fold.
-    """
+    """What ``compare/tests.html`` shows; tests ``chosen`` by name are in no fold."""
     rows = rows_of(parts, address)
     placed = folds.with_folds(rows, lambda row: row.first.test, chosen)
     in_sight, further = _in_sight(placed)

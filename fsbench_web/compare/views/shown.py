@@ -1,8 +1,4 @@
-"""What the page of a comparison shows: its address, its tables, its answer, its tabs.
-
-The page of a study is this page with a head: its address leaves the study out, and shows the whole
-study where it asks for something that the study has not.
-"""
+"""What a comparison's page shows. A study page is the same with a head and no study parameter."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -69,10 +65,7 @@ class Tab:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a comparison is shown, and how: on a page of its own, or on that of its ``study``.
-
-    ``categories`` is "unisys" or "off" where somebody chose, else "".
-    """
+    """Where and how a comparison is shown. ``categories``: "unisys" or "off" if chosen, else ""."""
 
     tab: str
     view: TableView
@@ -141,10 +134,7 @@ class Address:
 
 @dataclass(frozen=True)
 class ShownComparison:
-    """A comparison as its page shows it: ``limited`` is how much of it there is room for.
-
-    ``problems`` say what of the address of a study was not understood: the whole study is shown.
-    """
+    """A comparison as its page shows it; ``problems``: what of a study's address was ignored."""
 
     address: Address
     limited: BoundedComparison
@@ -210,10 +200,7 @@ def _section_of_tables(study: Study | None) -> dict[str, Any]:
 def read(
     query: QueryDict, study: Study | None = None, tests: tuple[str, ...] = ()
 ) -> ShownComparison:
-    """The comparison of an address; of ``tests`` alone, if there are any.
-
-    Raises SpecError where it cannot be shown. A study is then shown whole, and says so.
-    """
+    """The comparison of an address; of ``tests`` alone if any. Raises SpecError, not of a study."""
     address = Address.from_query(query, study)
     if study is None:
         spec = address.spec_of(query)

@@ -86,10 +86,7 @@ SERIES_SHOWN = 50
 
 
 class ShownSeries(NamedTuple):
-    """A series in words, how its rules of repetition stand, and its runs.
-
-    What nobody stated is empty.
-    """
+    """A series in words, its rules of repetition, and its runs; "" where unknown."""
 
     configuration: str
     is_known: bool

@@ -1,7 +1,4 @@
-"""What a page shows of a delta table: its rows and their order, its columns and cells.
-
-The texts are those of ``compare.tables.columns``; ``templatetags.delta_tables`` writes them.
-"""
+"""What a page shows of a delta table: order of rows, columns, cells. Files share the texts."""
 
 import re
 from collections.abc import Callable
@@ -35,10 +32,7 @@ Opened = tuple[str, str]
 
 
 class Cell(NamedTuple):
-    """``sub`` stands below the text, and what ``opens`` below that.
-
-    ``is_printed``: a paper printed ``sub``; ``expected`` is told where that does not follow.
-    """
+    """``sub``, ``opens``: below the text. ``is_printed``: by a paper; ``expected``: if wrong."""
 
     text: str
     title: str = ""
@@ -309,10 +303,7 @@ _SORTED_BY = {
 
 
 def in_order(table: DeltaTable, sort: str) -> DeltaTable:
-    """The table with its rows in the order ``sort`` (``settings.SORTS``), worst first without one.
-
-    What is missing stands last, whatever the direction; equal rows stay as they were.
-    """
+    """The table in the order ``sort``, worst first without one; missing values last."""
     if not sort:
         return table
     if sort == "best":
@@ -334,10 +325,7 @@ def _natural(value: Value) -> Any:
 
 
 def verdict_of(row: DeltaRow, has_baseline: bool) -> str:
-    """What is known of a row against the one that its table is read by: a key of ``VERDICTS``.
-
-    That is the baseline where there is one, else the best; it is REFERENCE itself.
-    """
+    """The row against the baseline, else the best: a key of VERDICTS; REFERENCE itself."""
     if row.is_baseline if has_baseline else row.best:
         return REFERENCE
     verdict = row.change_verdict if has_baseline else row.verdict
@@ -358,11 +346,7 @@ def worth_percent(row: DeltaRow, has_baseline: bool) -> float:
 
 
 def hidden_places(table: DeltaTable, view: TableView) -> frozenset[int]:
-    """The places of the rows that the view does not show.
-
-    What the others are read by is shown as long as any of them is; a table of which nothing else is
-    left is hidden whole.
-    """
+    """The places of hidden rows. A reference row stays as long as any other row is shown."""
     if not view.is_filtered:
         return frozenset()
     has_baseline = bool(table.baseline)
@@ -398,11 +382,7 @@ def half_width(interval: Interval, unit: str) -> str:
 
 
 def interval_sentence(interval: Interval, unit: str, harmonic: float | None = None) -> str:
-    """What the interval is, and of what; ``harmonic`` is the harmonic mean of the same repeats.
-
-    A rate measured over the same time in each repeat has the arithmetic mean, and over the same
-    work the harmonic one (Hoefler and Belli, rule 3).
-    """
+    """The interval in words. ``harmonic``: the mean if all repeats did equal work."""
     ends = numbers.with_minus(numbers.span(interval.low, interval.high, unit))
     centre = numbers.with_unit(interval.mean, unit)
     count = f"{interval.count} {interval.of}"
@@ -430,9 +410,7 @@ def _dependence(interval: Interval) -> list[str]:
 
 
 def median_sentence(median: MedianInterval, mean: Interval, unit: str) -> str:
-    """The median with its interval, and whether the mean says another thing; ``mean`` is of the
-    same repeats, in ``unit``.
-    """
+    """The median with its interval, and whether the ``mean`` of the same repeats disagrees."""
     text = (
         f"Median {numbers.with_unit(median.median, unit)}, 95% interval "
         f"{numbers.span(median.low, median.high, unit)} (order statistics)."

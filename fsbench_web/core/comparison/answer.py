@@ -52,10 +52,8 @@ class WorkloadAnswer:
 class ComparisonAnswer:
     """What a comparison says of its entries, and how sure that is.
 
-    ``workloads``: those with the most tests first; empty where nothing can be compared, and
-    ``missing`` says why (ONE_ENTRY, NO_COMMON_TEST). ``secondary``: tests that do not count.
-    ``caveats``: codes. ``coverage``: (measured, total) cells of a work profile. ``profile``: the
-    title of the work profile or range that is ranked by, "" for none. ``runs``: behind all scores.
+    ``workloads``: most tests first; () where ``missing`` says why. ``secondary``: tests that do not
+    count. ``coverage``: (measured, total) cells of a work profile. ``runs``: behind all scores.
     """
 
     workloads: tuple[WorkloadAnswer, ...]

@@ -1,7 +1,4 @@
-"""The answer of a comparison as pages, files, images, API and client show it. Pure.
-
-The status decides the sentence: none names a leader unless the status is "faster".
-"""
+"""The answer of a comparison in words and as a chart. Pure. Only "faster" names a leader."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,11 +41,7 @@ _TOP, _FOOT, _ROW_HEIGHT, _LEAST_ROW_HEIGHT = 46.0, 6.0, 24.0, 15.0
 
 @dataclass(frozen=True)
 class Row:
-    """One entry. ``tone``: "faster" or "slower" where the answer has a leader and the interval
-    excludes 1, else "even". ``name``: short enough for the drawing.
-
-    ``x``, ``low_x``, ``high_x`` and ``y`` are units of the drawing.
-    """
+    """One entry of the drawing. ``tone``: "faster" or "slower" than a proven order, else "even"."""
 
     entry: str
     name: str
@@ -90,11 +83,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class AnswerChart:
-    """The drawing that pages (compare/answer_chart.html) and images (compare.answer_image) show.
-
-    Units of an SVG of ``width`` by ``height``; text is FONT_SIZE high. Names end at ``names_x``.
-    ``hidden``: entries without a row. The scale is logarithmic, of ratios to the ``baseline``.
-    """
+    """An SVG of ``width`` by ``height``: speed ratios to ``baseline`` on a logarithmic scale."""
 
     baseline: str
     width: float

@@ -1,6 +1,4 @@
-"""Who competes, in which table and unit, and what a contender is called: short, lower-case, never
-the same for two.
-"""
+"""Who competes in which table and unit, and unique short names for contenders."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,12 +38,7 @@ _Score = TypeVar("_Score")
 
 
 class TableKey(NamedTuple):
-    """What the scores of one table have in common.
-
-    ``unit`` is what they are shown in. Of a sum of rates ``summed`` is the unit of these, where it
-    has to be said. ``is_unexplained``: it stands apart, because nobody knows what its unit is in
-    that of others.
-    """
+    """What the scores of one table share. ``unit``: as shown; ``summed``: of summed rates."""
 
     test: str
     category: str
@@ -74,11 +67,7 @@ def tool_of(facts: SeriesFacts) -> str:
 def by_table(
     scores: Iterable[_Score], name_of: Callable[[_Score], tuple[str, str, str, str]], system: str
 ) -> list[tuple[TableKey, list[ScaledScore[_Score]]]]:
-    """The scores of each table, tables in the paper's order.
-
-    ``name_of`` says test, category, unit and tool of a score, ``system`` how units are chosen
-    (``ComparisonSpec.units``).
-    """
+    """The scores of each table in the paper's order. ``name_of``: test, category, unit, tool."""
     named: dict[tuple[str, str, str, str], list[_Score]] = defaultdict(list)
     for score in scores:  # there are thousands: as little as can be is done with each
         named[name_of(score)].append(score)
@@ -117,10 +106,7 @@ def _key(
 
 
 class Contender(NamedTuple):
-    """``row`` is the best of the scores of ``configurations`` different configurations.
-
-    ``times`` a number in its unit is one in that of its table.
-    """
+    """``row`` is the best of ``configurations``; ``times`` converts it to the table's unit."""
 
     name: str
     label: str
@@ -135,11 +121,7 @@ class Contender(NamedTuple):
 
 
 class BestPerValue(NamedTuple):
-    """The best ``score`` of one ``value`` of the property compared.
-
-    ``times`` it is in the unit of its table. ``has_several_units``: it was the best among scores
-    in several units. Each unit counts its own configurations.
-    """
+    """The best ``score`` of one ``value``; ``times`` converts it to the table's unit."""
 
     value: PropertyValue
     score: Candidate
@@ -153,11 +135,7 @@ def best_of_each(
     series: Mapping[int, SeriesFacts],
     lower_is_better: bool,
 ) -> list[BestPerValue]:
-    """The best score of each value in one table, best first.
-
-    ``values`` are those of the series. Of equal scores the one that a paper printed, then the best
-    known one.
-    """
+    """The best score of each value, best first. Ties: printed first, then known configurations."""
     sign = 1 if lower_is_better else -1
     placed = list(scores)
     is_converted = any(times is not ONE for _, times in placed)
@@ -226,22 +204,14 @@ _CIRCUMSTANCES: tuple[Callable[[SeriesFacts], str | None], ...] = (
 
 
 def shown_label(row: ScoreRow) -> str | None:
-    """The configuration's label, or None where it says no more than the file system's name.
-
-    An unknown configuration with a label of its own keeps it: an import may name nothing else.
-    """
+    """The configuration's label; None where it only repeats the file system's name."""
     if not row.configuration_is_known and row.configuration.lower() == row.filesystem.lower():
         return None
     return row.configuration
 
 
 def configuration_names(rows: Iterable[SeriesFacts]) -> dict[int, str]:
-    """A name for each series: its label, and where labels repeat what tells them apart.
-
-    ``ext4`` in two studies is ``ext4@first`` and ``ext4@second``. A circumstance joins the names of
-    series that still have the same one when it differs among them; the number of the series is
-    the last resort.
-    """
+    """A name for each series: its label, then what tells equal ones apart (``ext4@first``)."""
     groups: dict[str, dict[int, SeriesFacts]] = defaultdict(dict)
     for row in rows:
         groups[slug_of(row.configuration)].setdefault(row.series_id, row)
@@ -289,11 +259,9 @@ Repeats = Mapping[int, Mapping[Cell, float]]
 def over_common_cells(
     contenders: Sequence[Contender], category: str, measured: Mapping[int, Repeats]
 ) -> list[Contender]:
-    """The contenders of one table with scores over the cells that all of them have.
+    """The contenders of one table scored over the cells that all have.
 
-    ``measured`` are the cells of a series in the table's test; a series that is not in it (a
-    published score, a test that is no matrix) keeps its score and is flagged, and asks nothing of
-    the others. ``cells`` of a recomputed score are those compared, ``cells_expected`` those it had.
+    ``measured``: cells of the series in this test; a series without any keeps its score, flagged.
     """
     cells = {
         contender.row.series_id: set().union(*measured[contender.row.series_id].values())
@@ -322,11 +290,7 @@ def over_common_cells(
 
 @dataclass(frozen=True)
 class Coverage:
-    """Which cells of one test a contender was measured on.
-
-    ``common`` is how many all contenders have, ``missing`` those that it lacks and another has, in
-    order. ``cells`` is None where only its scores are known.
-    """
+    """The cells of a test that a contender has: ``common`` to all, ``missing``; None if unknown."""
 
     contender: str
     configuration: str

@@ -16,13 +16,10 @@ PREFERRED = (categories.MEAN, "total_average", "overall")
 
 @dataclass(frozen=True)
 class Caveats:
-    """What a number of these tables is to be taken with.
+    """What to know before trusting these tables; widths and shares in percent.
 
-    ``noise`` is the median half-width of the intervals, in percent; ``flagged`` rows of ``rows``
-    carry a flag; ``uneven`` tests stand on different data points, ``single`` rows on one run.
-    ``ceiling`` is the median share of the LUN's own speed, in percent, of the ``probed`` rows that
-    have a reliable one. ``unreliable`` rows have another. ``above_ceiling`` of all rows are more
-    than the disk can do.
+    ``uneven`` tests have different data points, ``single`` rows one run. ``ceiling``: median share
+    of the LUN's speed of ``probed`` rows; ``unreliable`` rows have none to state.
     """
 
     rows: int
@@ -87,10 +84,7 @@ def counted_tables(tables: Sequence[DeltaTable]) -> list[DeltaTable]:
 
 
 def work_tables(tables: Sequence[DeltaTable]) -> tuple[str, Sequence[DeltaTable]]:
-    """The work that is ranked by, and its tables; ("", all tables) where it is by no work.
-
-    Of a range of several operations it is the table of all of them together.
-    """
+    """The title of the ranked work and its tables; ("", all tables) without one."""
     of_work = [table for table in tables if table.work is not None]
     chosen = [table for table in of_work if table.test == testnames.WORK] or of_work
     if not chosen or chosen[0].work is None:
@@ -137,11 +131,7 @@ def caveats_of(tables: Sequence[DeltaTable]) -> Caveats:
 
 @dataclass(frozen=True)
 class TestLine:
-    """One row a test: the ``best`` of it against an ``other``, both rows of ``table``.
-
-    The other is the baseline; where that is the best, or has no score, the next one. ``verdict`` is
-    of these two and said of the best. Either is None where there is none.
-    """
+    """One row a test: the ``best`` against an ``other``, the baseline or the runner-up."""
 
     __test__ = False  # not a test of pytest's
 
@@ -194,9 +184,7 @@ def line_against(table: DeltaTable, baseline: str) -> TestLine:
 
 
 def _pair_verdict(best: DeltaRow, other: DeltaRow | None) -> Verdict | None:
-    """A row that is not the best has the verdict of the best and itself; of two best ones the first
-    may have that of the other. So much is known of any two of them: they have the same score.
-    """
+    """The verdict of the best against the other row, which may tie with it."""
     if other is None:
         return None
     if not other.best:

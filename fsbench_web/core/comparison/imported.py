@@ -25,9 +25,7 @@ def natural_order(path: str) -> list[tuple[int, int, str]]:
 
 
 def written_label(text: str) -> str:
-    """A table's word for a configuration as labels are written: ``XFS noatime`` is
-    ``xfs_noatime``.
-    """
+    """A table's label as fsbench writes it: ``XFS noatime`` is ``xfs_noatime``."""
     return re.sub(r"\s+", "_", text.strip().lower())
 
 
@@ -54,11 +52,7 @@ def name_before_number(path: str) -> str:
 
 
 def same_numbers_in(files: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Paths of files that hold the numbers of another in their folder, each with that path.
-
-    ``files`` are paths with formats; the one that says most is not among them (formats.THE_SAME),
-    and none that has more than details of another (formats.DETAILS).
-    """
+    """Paths of files that repeat the numbers of another in their folder, each with that path."""
     results: dict[tuple[str, str], str] = {}
     for path, kind in files:
         results.setdefault((path.rpartition("/")[0], kind), path)
@@ -86,10 +80,7 @@ def _slug_of_tool(tool: str) -> str:
 
 
 def workload_name(parsed: ParsedResult, tests: Iterable[MeasuredTest]) -> tuple[str, str]:
-    """The slug and the title of the workload of a tool's output, by the modes it ran in.
-
-    Times with fsync and times without are not repeats of each other, so they are two workloads.
-    """
+    """Slug and title of a tool's workload; other modes (fsync) are another workload."""
     tool = _TITLES.get(parsed.tool, parsed.tool)
     slug, title = f"{_slug_of_tool(parsed.tool)}-imported"[:60], f"{tool} (imported)"
     if parsed.tool == "iozone" and any(test.load for test in tests):

@@ -1,8 +1,4 @@
-"""The matrix of a comparison: tests as rows, entries as columns, speed relative to the baseline.
-
-A cell is marked where its difference is significant among the tests that count, at the same false
-discovery rate as the rows of the delta tables. Pure.
-"""
+"""The matrix of a comparison: tests by entries, speed relative to the baseline. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -72,10 +68,7 @@ class Matrix:
 
 
 def matrix_of(tables: Sequence[DeltaTable], found: ComparisonAnswer) -> Matrix | None:
-    """The matrix of the tests that count; None for fewer than two entries.
-
-    The baseline comes first, then the other entries as the answer orders them.
-    """
+    """The matrix of the tests that count, baseline first; None for fewer than two entries."""
     if not found.workloads:
         return None
     order = dict.fromkeys(

@@ -1,8 +1,6 @@
-"""Which files are repeats of each other, and which are parts of one repeat. No database.
+"""Which files are repeats, and which are parts of one repeat. No database.
 
-A sweep over files (1m.log, 10m.log, 100m.log) measures each cell once: it is one repeat. As in a
-single file (formats.values.numbered_repeats), what is measured belongs to the first repeat after
-the last one that measured any of the same.
+A part belongs to the first repeat after the last one that measured any of the same cells.
 """
 
 from collections import Counter

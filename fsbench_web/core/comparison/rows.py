@@ -24,23 +24,12 @@ from fsbench_web.core.stats.verdicts import FREENIX, Verdict
 
 
 class DeltaRow(NamedTuple):
-    """One contender of one table.
+    """One contender of one table, in the table's unit; percents unrounded; None: unknown.
 
-    ``contender`` is a lower-case slug; ``configuration`` None where only the file system is known.
-    ``score`` is in the table's unit. Deltas are in percent, unrounded, None where undefined.
-    ``runs`` is None where a publication does not say how many. ``half_width`` is of the 95%
-    interval of the repeats' own scores, in the table's unit and in percent of their mean.
-    ``preparation`` is in words, None for a plain new file system. ``label`` is the contender in
-    words; of ``configurations`` that were considered this one is the best. The score is made of
-    ``cells`` of ``cells_expected``, None where the number is unknown; ``left_out`` counts the cells
-    that a selection is without, by reason (studies.models.Score). ``change_percent`` is by how much
-    it is faster than the baseline (negative: slower), None without one. ``interval`` is around the
-    mean of what it is of, which need not be the score. ``printed_score`` is the score in
-    ``printed_unit``, what its tool printed, where that is another than the table's; else None.
-    ``verdict`` and ``change_verdict`` say what of a
-    difference is more than chance (comparison.significance).
-    ``repeat_scores`` are (block, own score) of each of the runs, None where nobody kept them.
-    ``share`` is the score's share of what its raw LUN does, its ceiling in the table's unit.
+    ``configuration``: None where only the file system is known. ``half_width``: of the repeats' own
+    scores. ``interval``: around the mean, which need not be the score. ``change_percent``: faster
+    than the baseline. ``printed_score``: as its tool printed it, where that differs.
+    ``repeat_scores``: (block, own score). ``share``: of what the raw LUN does.
     """
 
     contender: str
@@ -135,11 +124,7 @@ class DeltaRow(NamedTuple):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "DeltaRow":
-        """The inverse of ``as_dict``.
-
-        Permalinks are kept for good: what an older version did not write is None, and what a
-        newer one wrote is left out.
-        """
+        """The inverse of ``as_dict``, of any version: unknown names are ignored."""
         values: dict[str, Any] = {name: data.get(name) for name in cls._fields}
         if values["published"] is not None:
             values["published"] = Published.from_dict(values["published"])
@@ -168,12 +153,10 @@ _NESTED: dict[str, type[Interval] | type[Verdict] | type[Share]] = {
 
 @dataclass(frozen=True)
 class DeltaTable:
-    """One test and category, all values in ``unit``, rows worst first.
+    """One test and category in ``unit``, rows worst first.
 
-    ``summed_unit`` is that of the rates that scores are sums of, where it has to be said.
-    ``is_unexplained``: nobody knows what its unit is in those of other tables. ``unit_base`` is
-    what is known of KB, MB and GB in its unit, 1000 or 1024; None of any other unit. ``work`` is of
-    a table by a work profile: what it is made of, and what was measured of it.
+    ``summed_unit``: of the rates that scores sum. ``unit_base``: 1000 or 1024 for KB, MB, GB.
+    ``work``: of a table by a work profile.
     """
 
     test: str
@@ -242,11 +225,7 @@ class DeltaTable:
         return any(row.best for row in self.rows)
 
     def mark_of(self, row: DeltaRow) -> str:
-        """*best*; where no verdict says so yet *top score*, or *tied* where others have it too; ""
-        of any other row, and of one alone, which is the best of nothing.
-
-        The rule of FREENIX 2002 calls the better score best, whatever its verdict is.
-        """
+        """*best*, or *top score* or *tied* while undecided; "" of other rows and of a row alone."""
         verdict = row.verdict
         if not row.best or len(self.rows) == 1:
             return ""
@@ -271,10 +250,7 @@ class DeltaTable:
         return numbers.scale_of(self.unit, values, self.unit_base)
 
     def amount(self, value: float | None, half_width: float | None = None) -> str:
-        """A value in the table's unit as it is written below ``scale.unit``.
-
-        With the digits that the half-width of its interval leaves; what a paper printed with all.
-        """
+        """A value below ``scale.unit``, with the digits of its interval; print keeps all."""
         if value is None or self.has_published_rows:
             return numbers.amount(value, self.unit, self.least_decimals)
         return self.scale.amount(value, half_width)
@@ -284,10 +260,7 @@ class DeltaTable:
         return any(row.origin == "published" for row in self.rows)
 
     def shows_mean(self, row: DeltaRow) -> bool:
-        """Whether a bar of ``row`` is the mean of its repeats, which is tested, and not its score.
-
-        A paper states scores: with one in the table, all its bars are scores.
-        """
+        """Whether a bar of ``row`` is the mean of its repeats. With a paper all bars are scores."""
         return bool(row.repeats) and not self.has_published_rows
 
     def bar_of(self, row: DeltaRow) -> float:
@@ -295,10 +268,7 @@ class DeltaTable:
         return mean(row.repeats) if self.shows_mean(row) else row.score
 
     def harmonic_mean_of(self, row: DeltaRow) -> float | None:
-        """The harmonic mean of its repeats; None of all but rates with one value a repeat.
-
-        What a category of a matrix says of a repeat is no rate over the same work.
-        """
+        """The harmonic mean of its repeats; None of all but rates with one value a repeat."""
         is_rate = self.category == categories.MEAN and units.is_rate(self.unit)
         return harmonic_mean(row.repeats) if is_rate else None
 

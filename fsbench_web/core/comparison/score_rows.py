@@ -25,11 +25,7 @@ PrintKey = tuple[int, str, str]
 
 @dataclass(kw_only=True)
 class ConfigurationFacts:
-    """What is known of a configuration.
-
-    ``options``: mkfs and mount options by key, empty if unknown. ``is_emulated``: any series of it,
-    or this one, was emulated.
-    """
+    """What is known of a configuration; ``options`` by key. ``is_emulated``: any series of it."""
 
     configuration: str
     configuration_id: int
@@ -44,11 +40,7 @@ class ConfigurationFacts:
 
 @dataclass(kw_only=True)
 class SeriesFacts(ConfigurationFacts):
-    """What a score says of its series, read once for all its scores.
-
-    ``preparation`` and ``machine`` are words: "" for a new file system, and for no guest. ``tool``
-    is the workload's; None for a table.
-    """
+    """What scores share with their series. ``preparation`` and ``machine``: "" for none."""
 
     study: str
     study_title: str
@@ -70,13 +62,10 @@ class SeriesFacts(ConfigurationFacts):
 
 @dataclass(kw_only=True)
 class ScoreRow(SeriesFacts):
-    """One score with all that describes it. Not frozen, because a page has hundreds.
+    """One score with all that describes it; None where unknown. Not frozen: pages have hundreds.
 
-    ``repeats``, ``cells`` and ``cells_expected``: None where unknown. ``published``: what a paper
-    printed. ``half_width``: of the 95% interval of the repeats' scores, in unit and percent of the
-    mean. ``interval``: the same, or of the samples of a single run. ``run_ids``: oldest first; none
-    of a published score. ``left_out``: cells that a selection lacks, and why. ``repeat_scores``: of
-    each run; None for fewer than two.
+    ``half_width``: of the repeats' 95% interval. ``interval``: the same, or of one run's samples.
+    ``left_out``: cells that a selection lacks, and why.
     """
 
     test: str

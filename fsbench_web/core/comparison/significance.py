@@ -1,10 +1,7 @@
-"""Which differences of delta tables are significant. Pure.
+"""Which differences of delta tables are significant. Pure. Method: docs/method.md.
 
-Every table asks of each row whether the best is faster, and with a baseline whether the row and the
-baseline differ. The marks control the false discovery rate over all tables that are shown together:
-one family of the tests that count, one of further tests, one of further categories. Who is best was
-seen in the same numbers, so a family counts all pairs of its contenders. Published scores, and
-comparisons with ``rule=freenix``, follow the rule of FREENIX 2002. Method: docs/method.md.
+Each row is tested against the best and the baseline. Families control the false discovery rate:
+tests that count, further tests, further categories.
 """
 
 from collections import defaultdict
@@ -51,10 +48,7 @@ from fsbench_web.core.stats.verdicts import (
 
 @dataclass(frozen=True)
 class Rule:
-    """How a comparison is judged: ``name`` is FREENIX, or "" for what the runs allow.
-
-    ``margin_percent`` is of that rule, ``equivalence_percent`` what is no difference by the others.
-    """
+    """How a comparison is judged; ``name``: FREENIX or "". Margins are in percent."""
 
     name: str = ""
     margin_percent: float = MARGIN_PERCENT
@@ -62,10 +56,7 @@ class Rule:
 
 
 class _Pair(NamedTuple):
-    """``ahead``, ``behind`` and ``row`` are places of rows; ``is_change``: against the baseline.
-
-    ``verdict`` is of ``ahead``, judged alone.
-    """
+    """Places of two rows and of the row that it is told in; ``verdict`` is of ``ahead`` alone."""
 
     ahead: int
     behind: int
@@ -88,13 +79,9 @@ class _Asked(NamedTuple):
 
 
 def with_verdicts(tables: Sequence[DeltaTable], rule: Rule | None = None) -> list[DeltaTable]:
-    """The tables, with a verdict in each row that stands against another.
+    """The tables with a verdict in each row, against the best and against the baseline.
 
-    ``DeltaRow.verdict`` of a best row is of it against all others: a tie when it ties with any
-    (``against`` names them, nearest first), unknown when that is the worst of any, equal when it is
-    equivalent to any, and significant only against all. Of another row it is that of the best
-    against this row. ``DeltaRow.change_verdict`` is of a row against the baseline. Both are None
-    where there is nothing to stand against.
+    A best row is significant only against all others; else it has the weakest verdict of any.
     """
     rule = rule or Rule()
     asked = [_asked(table, rule) for table in tables]
@@ -114,10 +101,7 @@ def family_of(tables: Sequence[DeltaTable]) -> Family:
 def verdict_of_pair(
     table: DeltaTable, row: DeltaRow, other: DeltaRow, family: Family
 ) -> Verdict | None:
-    """The verdict of any two rows of a table that has its verdicts, said of ``row``.
-
-    None without repeats; trials of a single run are none.
-    """
+    """The verdict of any two rows, said of ``row``. None without repeats."""
     if (EMULATED in row.flags) != (EMULATED in other.flags):
         return None
     known = [one.verdict for one in table.rows if one.verdict is not None]
@@ -141,10 +125,7 @@ def _tested(table: DeltaTable) -> int:
 
 
 def repeats_of(row: DeltaRow, *, with_trials: bool = True) -> Repeats:
-    """A row as the statistics take it.
-
-    Samples of a single run tell nothing of the next run; its trials count unless left out.
-    """
+    """A row as the statistics take it, without samples of a single run."""
     kinds = (REPEATS, TRIALS) if with_trials else (REPEATS,)
     interval = row.interval if row.interval is not None and row.interval.of in kinds else None
     return Repeats(row.score, row.repeat_scores or (), row.study, _rounding(row), interval)

@@ -1,7 +1,6 @@
-"""Whether a machine was busy with other work when a run began, by its load average. Pure.
+"""Whether other work kept a machine busy when a run began, by its load average. Pure.
 
-The average of one minute decays by exp(-5 s / 60 s) every five seconds (kernel/sched/loadavg.c,
-proc_loadavg(5)), which bounds what an earlier benchmark left in it.
+Each 5 s the average decays by exp(-5/60) (kernel/sched/loadavg.c).
 """
 
 import math
@@ -18,10 +17,7 @@ _OF_ONE_PROCESS = frozenset({"iozone", "postmark", "file-creation"})
 
 
 def load_of_others(load: float, earlier: Iterable[tuple[str, float]]) -> float | None:
-    """The load average of one minute without that of ``earlier`` benchmarks, at least 0.
-
-    ``earlier``: (tool, seconds since its end). None where one may have any number of tasks.
-    """
+    """The load without that of ``earlier`` (tool, seconds since its end); None if unknown."""
     left = 0.0
     for tool, since_s in earlier:
         if since_s >= FORGOTTEN_S:

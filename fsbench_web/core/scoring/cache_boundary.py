@@ -1,7 +1,6 @@
-"""Where the rate falls off along the file size: the boundary between cache and device. Pure.
+"""The boundary between cache and device along the file size. Pure.
 
-One change point by least absolute deviations, in logarithms; the constants are fsbench's own.
-Rules: docs/method.md#quality-flags. Of several edges the steepest is found.
+One change point by least absolute deviations (docs/method.md#quality-flags).
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,11 +29,7 @@ class CacheEdge:
 
 @dataclass(frozen=True)
 class Boundary:
-    """The boundary of one test by record size in KB.
-
-    ``edges``: of every record size; ``observed_kb``: of those that show it themselves. ``fall``:
-    how many times faster the cached side is, in their median.
-    """
+    """Edges by record size in KB; ``observed_kb`` show their own; ``fall``: median ratio."""
 
     edges: Mapping[int, CacheEdge]
     observed_kb: frozenset[int]
@@ -67,10 +62,7 @@ def edge(speeds: Mapping[int, float]) -> tuple[CacheEdge, float] | None:
 
 
 def boundary(speeds: Mapping[Cell, float], memory_kb: float | None = None) -> Boundary | None:
-    """The boundary of one test; None where too few record sizes have one.
-
-    ``speeds``: {(record KB, file KB): median speed}. ``memory_kb``: None if unknown.
-    """
+    """The boundary of one test from median speeds by cell; None if too few records have one."""
     rows: dict[int, dict[int, float]] = {}
     for (record_kb, file_kb), speed in speeds.items():
         rows.setdefault(record_kb, {})[file_kb] = speed

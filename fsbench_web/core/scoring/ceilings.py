@@ -132,11 +132,7 @@ def _point(data: Mapping[str, Any]) -> Point:
 
 @dataclass(frozen=True)
 class Request:
-    """The work of a test as requests to the LUN.
-
-    ``block_bytes`` and ``depth`` None: the best. Smaller requests cost as much as one of
-    ``least_bytes``. ``sizes``: smallest and largest block of several.
-    """
+    """A test's work as requests to the LUN; ``block_bytes`` and ``depth`` None: the best."""
 
     pattern: str
     direction: str
@@ -166,11 +162,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Ceiling:
-    """What the LUN did of a request: operations a second and mean latency.
-
-    ``is_between``: from the nearest points measured. ``spread_percent``: the largest of these; None
-    for a single burst. ``differ_percent``: between the fastest and the slowest probe.
-    """
+    """What the LUN did of a request. ``spread_percent``: None for a single burst."""
 
     request: Request
     iops: float
@@ -246,10 +238,7 @@ def ceiling(probe: Probe, request: Request) -> Ceiling | None:
 
 
 def _neighbours(values: Sequence[float], wanted: float) -> tuple[int, int, float] | None:
-    """The two rising values around ``wanted``, and how far it is to the second by logarithms.
-
-    Outside both are the nearest one, up to a factor of NEAR; else None.
-    """
+    """The two values around ``wanted``, and its share between them by logarithms; None if far."""
     if not values:
         return None
     for place, value in enumerate(values):

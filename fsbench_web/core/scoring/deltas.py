@@ -30,10 +30,7 @@ class Delta(NamedTuple):
 
 
 def delta_rows(values: Sequence[Value], lower_is_better: bool) -> list[Delta]:
-    """The delta of each value, in the order given; every value that ties (``is_same``) is best.
-
-    In fractions of the printed decimals. Raises ValueError for negative and infinite values.
-    """
+    """The delta of each value; ties are best. Exact fractions. Raises ValueError for negatives."""
     exact = [_exact(value) for value in values]
     if not exact:
         return []
@@ -57,10 +54,7 @@ def is_same(first: Value, second: Value) -> bool:
 
 
 def change_percent(value: Value, baseline: Value, lower_is_better: bool) -> float | None:
-    """By how much ``value`` is faster than ``baseline``, in percent of its speed.
-
-    None where it would divide by zero; raises ValueError as ``delta_rows`` does.
-    """
+    """How much faster ``value`` is than ``baseline``, in percent; None for a zero."""
     base = _exact(baseline)
     x = base if is_same(value, baseline) else _exact(value)
     # Of times: (1/x - 1/b) / (1/b) = (b - x) / x.
@@ -114,11 +108,7 @@ def _two_places(value: Decimal) -> Decimal:
 
 @dataclass(frozen=True)
 class Published:
-    """What a paper printed with a score, and which of it does not follow from its table.
-
-    Deltas are percent as printed; None: nothing. ``differs``: names of these fields.
-    ``expected_best``, ``expected1`` and ``expected2`` follow from the paper's own table.
-    """
+    """What a paper printed with a score; ``differs``: fields that its own table contradicts."""
 
     best: bool
     delta1_percent: Decimal | None

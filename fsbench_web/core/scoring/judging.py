@@ -1,8 +1,4 @@
-"""Columns of the runs of a series -> scores of each test, by selection. Pure.
-
-A *selection* removes flagged numbers, or one side of the cache, before scoring. An empty category
-has no score, and overall then has none. What was removed is counted by reason.
-"""
+"""Columns of the runs of a series -> scores of each test, by selection of cells. Pure."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -50,11 +46,9 @@ SamplesOf = Callable[[Collection[str]], Iterable[tuple[str, Sequence[float] | No
 
 @dataclass(frozen=True)
 class SelectedScores:
-    """The scores of one test in one selection, by category, with their intervals.
+    """The scores of one test in one selection, by category.
 
-    ``left_out``: as in ``Score.left_out``. ``flags``: of the numbers of each score. ``runs``:
-    oldest first. ``of_runs``: the score of each of several runs. ``cells``: cells left of each
-    record size, for ceilings.
+    ``runs``: oldest first. ``of_runs``: of each of several runs. ``cells``: by record size.
     """
 
     scores: Mapping[str, ScoreValue]
@@ -275,10 +269,9 @@ def judge_parts(
     kind: str,
     wanted: frozenset[str] | None = None,
 ) -> None:
-    """Add what ``parts``, in the order of their runs, come to. Raises MixedMeasurements.
+    """Add what ``parts`` come to, in the order of their runs. Raises MixedMeasurements.
 
-    ``wanted``: tests with their loads, None for all. ``samples_of``: asked of single values,
-    and ``kind``: what samples of the tool are (SAMPLES, TRIALS).
+    ``wanted``: tests with loads; None for all. ``kind``: SAMPLES or TRIALS.
     """
     tests = _by_test(parts, wanted)
     wholes = {}

@@ -1,8 +1,4 @@
-"""Which metric of a measurement is its primary one. Pure.
-
-Tools print one measurement many times: throughput, operations a second, mean latency, percentiles.
-They are one measurement, so an answer counts one of them. The others are secondary.
-"""
+"""Which metric of a measurement counts: rates, latencies and percentiles are one. Pure."""
 
 from collections.abc import Collection, Iterable
 from functools import lru_cache
@@ -21,10 +17,7 @@ _LESS_COMMON = ("clat", "slat", "clat_hist")
 
 
 class Metric(NamedTuple):
-    """What was measured, with its load, and how: ``order`` sorts the primary metric first.
-
-    ``is_speed`` is False of percentiles, extremes and costs.
-    """
+    """A measurement with its load; the least ``order`` is primary. ``is_speed``: central."""
 
     measurement: str
     order: tuple[int, int, str]

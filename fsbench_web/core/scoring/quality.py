@@ -1,8 +1,4 @@
-"""Quality flags: what to know of a number before it is believed, and the words for it. Pure.
-
-``quality_cells`` finds flags of numbers, ``cache_boundary`` looks at rows of them. Flags change no
-number. By default a score leaves nothing out; the selection *sound* leaves out flagged numbers.
-"""
+"""Quality flags and the words for them. Pure. Flags change no number."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -125,11 +121,7 @@ def ordered(flags: set[str]) -> list[str]:
 
 
 def left_out_in_words(left_out: Mapping[str, Any]) -> str:
-    """What a score of selected cells is without (studies.models.Score), and why, in a sentence.
-
-    *12 of 60 numbers left out, 10 whole data points: 10 limited by the timer resolution, 2 far off
-    in one repeat*.
-    """
+    """What a selection left out of a score, and why, in a sentence."""
     cells, taken = left_out["cells"], left_out["numbers"]
     whole = f"{cells} {'whole ' if cells != taken else ''}data point{'s' * (cells != 1)}"
     if cells == taken:

@@ -1,8 +1,4 @@
-"""Flags of numbers as columns: of one alone, and of one among others. Pure.
-
-Columns have equal length: run, sizes in KB of 1024 bytes (negative: none), values in ``unit``.
-Answers are masks. Only positive finite values are flagged.
-"""
+"""Flags of numbers as boolean columns; sizes in KB, negative for none. Pure."""
 
 import re
 from collections.abc import Collection
@@ -106,11 +102,7 @@ def _kb_s(unit: str) -> float | None:
 
 
 def above_device(rates: Numbers, limit_kb_s: float) -> Mask:
-    """Rates that the device cannot have delivered, KB/s.
-
-    ``limit_kb_s``: stated for the hardware, or ``HEADROOM`` times the best rate of direct I/O,
-    because read-ahead and write-behind keep more requests in flight.
-    """
+    """Rates above ``limit_kb_s``: stated, or HEADROOM times the best rate of direct I/O."""
     with np.errstate(invalid="ignore"):
         return np.asarray(rates > limit_kb_s, dtype=np.bool_)
 
@@ -126,10 +118,7 @@ def requests_direct_io(modes: Collection[object]) -> bool:
 
 
 def includes_flush(modes: Collection[object]) -> bool | None:
-    """Whether settings as tools print them include fsync or its like in the times; None if unknown.
-
-    Unknown: no settings, fio's ordinary report, and some jobs of several only.
-    """
+    """Whether the settings include fsync in the times; None if unknown."""
     if all(_OF_REPORT.fullmatch(str(mode)) for mode in modes):
         return None
     return _says(_FLUSH, modes)
@@ -167,11 +156,9 @@ def _measured(values: Numbers) -> Mask:
 
 
 def outliers(records: Whole, files: Whole, values: Numbers) -> Mask:
-    """Values far from the other repeats of their cell, by the scatter of these repeats.
+    """Values far from the other repeats of their cell.
 
-    The generalized ESD test at 1% for each cell, for up to a quarter of its repeats (B. Rosner,
-    Technometrics 25, 1983; Grubbs' test for 4 to 7 repeats). The deviation includes rounding to the
-    last digit, so that 12, 12, 12, 12, 13 has no outlier.
+    The generalized ESD test at 1% (B. Rosner, Technometrics 25, 1983), rounding included.
     """
     positions = np.flatnonzero(np.isfinite(values) & (values > 0))
     flagged = np.zeros(len(values), dtype=np.bool_)
@@ -227,11 +214,7 @@ def _steps(cell: Whole, values: Numbers, cells: int) -> Numbers:
 def spikes(
     runs: Whole, records: Whole, files: Whole, values: Numbers, lower_is_better: bool = False
 ) -> Mask:
-    """The best value of each run if it is more than 1.5 times the best of its neighbours.
-
-    Neighbours are the up to eight cells of the run next in record or file size. Needs two of them,
-    and eight cells; a shared best is none. Where less is better, reciprocals count.
-    """
+    """The best value of each run if above 1.5 times its best neighbour in record and file size."""
     flagged = np.zeros(len(values), dtype=np.bool_)
     sized = (records >= 0) & (files >= 0) & np.isfinite(values) & (values > 0)
     positions = np.flatnonzero(sized)

@@ -1,8 +1,4 @@
-"""Whether to measure once more, from the intervals of the repeats so far. Pure.
-
-The stop rule is that of "Filesystem Performance and Scalability in Linux 2.4.17", FREENIX 2002:
-repeat until the 95% half-width is at most 10% of the mean.
-"""
+"""Whether to repeat once more. Pure. The rule of FREENIX 2002: 95% half-width below a target."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,12 +38,7 @@ class Stop:
 def repeats_verdict(
     scores: Mapping[str, Sequence[float]], target: RepeatTarget, *, done: int, ended: int
 ) -> Continue | Stop:
-    """Whether to repeat once more.
-
-    ``scores``: overall scores of finished repeats by test; every test must reach the target.
-    ``done`` repeats finished; ``ended`` includes those that failed, which count against
-    ``target.most``.
-    """
+    """Whether to repeat: ``scores`` of finished repeats by test; ``ended`` includes failed ones."""
     worst = _widest(scores)
     if done >= target.least and worst is not None and _is_reached(worst[1], target):
         test, widest = worst

@@ -1,8 +1,4 @@
-"""Scores: what all repeats of one configuration amount to in one test. Pure.
-
-Maximum, minimum and total average are taken over all values of all repeats; the target averages
-after the cell-wise mean of the repeats; overall is the sum of the six (scoring.categories).
-"""
+"""The scores of a test over all repeats, by category (scoring.categories). Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,11 +23,7 @@ class ScoreValue:
 
 
 def harmonic_mean(values: Sequence[float]) -> float | None:
-    """The mean of rates over the same work each; None where one is not above zero.
-
-    T. Hoefler and R. Belli, "Scientific Benchmarking of Parallel Computing Systems", SC 2015, rule
-    3.
-    """
+    """The mean of rates over equal work (Hoefler and Belli, SC 2015, rule 3); None for a zero."""
     if not values or min(values) <= 0:
         return None
     if min(values) == max(values):
@@ -40,11 +32,9 @@ def harmonic_mean(values: Sequence[float]) -> float | None:
 
 
 def score_repeats(repeats: Sequence[Mapping[Cell, float]]) -> dict[str, ScoreValue]:
-    """The scores of one test of one configuration, by category.
+    """The scores of one test, by category.
 
-    ``repeats``: for each run {(record KB, file KB): value}, in one unit. A category without cells
-    is missing, and then overall, too. A repeat without cells makes every score unequal. Raises
-    ValueError for a value that is not finite.
+    ``repeats``: {(record KB, file KB): value} of each run. Raises ValueError if not finite.
     """
     values = list(chain.from_iterable(repeat.values() for repeat in repeats))
     if not all(map(isfinite, values)):

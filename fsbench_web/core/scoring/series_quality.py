@@ -1,7 +1,4 @@
-"""Flags of the numbers of a series: what they are judged by, and the judgement. Pure.
-
-Everything is judged over all repeats, because a number may only look odd next to the others.
-"""
+"""Flags of the numbers of a series, judged over all repeats. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -57,9 +54,8 @@ class Ceilings(Protocol):
 class SeriesContext:
     """What numbers of a series are judged by; None where unknown.
 
-    ``tool``: "" if unknown. ``limit_kb_s``: more than the device delivers. ``unsound``: flags of
-    whole runs, by run. ``blocks``: by run. ``elapsed_s``: PostMark's times by run, (all,
-    transactions). ``unsteady``: (run, test) that did not reach the steady state.
+    ``unsound``: flags of whole runs. ``elapsed_s``: PostMark's times by run (all, transactions).
+    ``unsteady``: (run, test) that missed the steady state.
     """
 
     tool: str = ""
@@ -155,11 +151,7 @@ def judge(test: str, unit: str, columns: TestColumns, basis: SeriesContext) -> F
 
 
 def _clock(test: str, unit: str, columns: TestColumns, basis: SeriesContext) -> Mask:
-    """By the tool's own clock; other tools are never limited.
-
-    IOzone's test names count in tables without a tool, too. PostMark's rates take the time of its
-    transactions, or of everything if it prints no other.
-    """
+    """By the tool's own clock, of IOzone and PostMark alone."""
     if basis.tool == "postmark":
         place = 1 if test in _POSTMARK_TRANSACTIONS else 0
         times = {run: elapsed[place] for run, elapsed in basis.elapsed_s.items()}

@@ -35,11 +35,9 @@ _OUTSTANDING = re.compile(r"(?<![\d.e+])([\d.e+]++) outstanding$")
 
 @dataclass(frozen=True)
 class Share:
-    """A score in percent of its ceiling.
+    """A score in percent of its ceiling, which is in the score's unit.
 
-    ``ceiling``: in the score's unit. ``of``: what the LUN did. ``probes``: blocks behind it.
-    ``spread_percent``: of the least sure point; None for a single burst. ``differ_percent``:
-    between probes; None if unknown.
+    ``of``: what the LUN did. ``probes``: blocks behind it. ``spread_percent``: None of one burst.
     """
 
     percent: float
@@ -151,11 +149,7 @@ def is_of_time(unit: str) -> bool:
 
 
 def share_percent(score: float, unit: str, test: str, ceiling: Ceiling) -> float | None:
-    """A score in percent of its ceiling, of speed: of a latency the reciprocal.
-
-    None for units other than bytes, operations a second and times, for latencies other than means,
-    and for operations of several sizes.
-    """
+    """A score in percent of its ceiling, by speed; None for units without one."""
     meaning = unit_factor(unit)
     if score <= 0 or (meaning is None and unit != "KB/s"):
         return None

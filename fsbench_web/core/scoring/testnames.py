@@ -119,11 +119,7 @@ def in_sentence(test: str) -> str:
 
 
 def place(test: str) -> tuple[int, str, int, str]:
-    """Sort key: IOzone's order, then all others by name, then costs, and mkfs and mount last.
-
-    Numbers and sizes in names and loads sort as such: p1 before p10, p99.9 before p100, 512k before
-    1m. Real time and CPU time of the same work follow each other.
-    """
+    """Sort key: IOzone's order, others by name with numbers as numbers, costs, mkfs and mount."""
     name, load = parts(test)
     rank = _LAST[name] if name in _LAST else _ORDER.get(name, len(_ORDER))
     timed = _TIMED.fullmatch(name)

@@ -22,9 +22,7 @@ from fsbench_web.studies.scores.source_runs import MOST_LISTED
 class ScoreChoices:
     """What there is to choose from: studies as (slug, title), and names.
 
-    Stored as they are: ``schedulers`` and ``journals`` with whether the configuration is known,
-    ``option_sets`` with file system and options. In words: ``luns``, ``preparations``,
-    ``machines``.
+    ``schedulers`` and ``journals``: with whether the configuration is known.
     """
 
     studies: tuple[tuple[str, str], ...]

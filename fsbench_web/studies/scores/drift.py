@@ -110,11 +110,7 @@ def drift_of(job: Job) -> Drift | None:
 
 
 def drift_of_runs(drift: Drift, started: Mapping[int, datetime]) -> dict[int, float]:
-    """How far the reference moved around each run, in percent: {run: largest change of any test}.
-
-    Of the references just before and after a run the one further from the first counts; a reference
-    counts itself. ``started``: runs with their begin. Empty for fewer than two references.
-    """
+    """How far the reference moved around each run in percent; {} for fewer than two references."""
     if len(drift.points) < 2:
         return {}
     times = [point.at for point in drift.points]

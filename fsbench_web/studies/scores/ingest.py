@@ -79,11 +79,9 @@ def artefact_bytes(artefact: Artefact) -> bytes:
 def store_values(
     run: Run, artefact: Artefact | None, values: Iterable[ParsedValue], *, is_new: bool = False
 ) -> int:
-    """Store some of a file's numbers; returns how many. ``rescore`` makes scores once the run is
-    done.
+    """Store numbers of a file; returns how many. Raises IntegrityError for a repeated cell.
 
-    ``is_new``: the run has no numbers yet. Raises IntegrityError for a cell that it has already. An
-    extra run never stores any.
+    ``is_new``: the run has none yet. An extra run never stores any.
     """
     if run.is_extra:
         return 0
@@ -94,11 +92,7 @@ def store_values(
 def move_to_kernel(
     run: Run, kernel: str, distribution: str, accelerator: str | None = None
 ) -> Series:
-    """Put the run into the series of what it really ran on, and number it there.
-
-    ``accelerator``: what a guest really used; None: as submitted. The old series stays, even empty:
-    another job may be joining it.
-    """
+    """Put the run into the series of what it really ran on. The old series stays, even empty."""
     old = run.series
     submitted = machine = Machine.of(old.machine)
     if machine.is_guest and accelerator is not None:
@@ -142,10 +136,7 @@ def rescore_locked(series: Series, finished: Iterable[Run] | None = None) -> Non
 
 
 def replace_scores(series: Series, basis: SeriesContext, test_scores: TestScores) -> None:
-    """Write the computed scores of a series, judged by ``basis``, in place of the old.
-
-    The caller holds the series' lock, under which ``series.quality`` was read.
-    """
+    """Write the computed scores of a series in place of the old. The caller holds its lock."""
     boundaries = {
         test: quality_of_test.boundary
         for test, quality_of_test in test_scores.tests.items()

@@ -1,7 +1,4 @@
-"""Columns of the runs of a series -> flags of each number, and scores of each test.
-
-A large series is judged some tests at a time, to bound memory.
-"""
+"""Judge stored blocks of a series, some tests at a time to bound memory."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
@@ -22,10 +19,7 @@ MOST_AT_ONCE = 200_000
 
 
 def judge_stored(series: Series, basis: SeriesContext) -> TestScores:
-    """Judge the finished runs of a series and write the flags that changed.
-
-    The caller holds the series' lock. Raises MixedMeasurements before anything is written.
-    """
+    """Judge the finished runs and write changed flags. The caller holds the series' lock."""
     blocks = measurements.listed(measurements.of_finished([series.pk]), samples=False)
     block_bits: dict[int, tuple[Bits, Bits]] = {}
     test_scores = TestScores()

@@ -134,9 +134,7 @@ def basis_words(verdict: Verdict) -> str:
 
 
 def blocks_wanted(verdict: Verdict) -> int:
-    """How many blocks a difference among so many contenders takes, where it has fewer: with these
-    it may be chance where runs are now and then of another speed. 0 where it has enough.
-    """
+    """How many blocks a difference among so many entries needs; 0 where it has enough."""
     if verdict.status != SIGNIFICANT or verdict.blocks is None or verdict.method != PAIRED:
         return 0
     needed = least_blocks(contenders_in(verdict))
@@ -163,9 +161,7 @@ def what_would_decide(verdict: Verdict) -> str:
 
 
 def tenths(percent: float) -> str:
-    """With one decimal and a minus sign; with more where none of it would be left, or it would be
-    100 and is not, and with none from a thousand on.
-    """
+    """One decimal and a minus sign; more decimals near 0 and 100, none from a thousand on."""
     size = abs(percent)
     if size < 0.001:
         return "0"
@@ -181,9 +177,7 @@ def _qualifiers(verdict: Verdict) -> str:
 
 
 def has_standing(table: DeltaTable) -> bool:
-    """Whether the table can say of any row whether its difference is more than chance, or why an
-    interval that stands beside a score does not tell.
-    """
+    """Whether any row has a verdict, or a reason why its interval gives none."""
     return any(
         row.verdict and (row.verdict.status != verdicts.UNKNOWN or SAMPLES in row.verdict.reasons)
         for row in table.rows
@@ -208,11 +202,7 @@ def names_in_words(names: Sequence[str], max_names: int = NAMED_AT_MOST) -> str:
 
 
 def probability(p: float) -> str:
-    """A p-value, wherever one is written: two significant digits, and no zero.
-
-    ``0.034``, ``below 0.0001``. More where two would not stand on the side of 0.05 where the number
-    does: ``0.0501``, ``0.0497``. The command line writes them alike (client/fsbench/terminal.py).
-    """
+    """A p-value with two digits, more where rounding would cross 0.05: ``0.034``, ``0.0501``."""
     if p < 0.0001:
         return "below 0.0001"
     texts = (f"{p:.{digits}g}" for digits in (2, 3, 5, 17))

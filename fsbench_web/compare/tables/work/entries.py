@@ -1,6 +1,4 @@
-"""Who competes by a work profile: configurations under the same circumstances, whichever of their
-workloads measured a part.
-"""
+"""Who competes by a work profile: configurations under the same circumstances."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -23,10 +21,7 @@ _SAME = (
 
 @dataclass(frozen=True)
 class MeasuredCells:
-    """The cells of a work profile that were measured in one place.
-
-    ``sources`` are what measured them, by kind of demand: each cell is from the first that has it.
-    """
+    """Measured cells of a work profile in one place; each cell is from its first source."""
 
     sources: Mapping[RequiredCell, Sequence[SeriesValues]]
     demands: Sequence[RequiredCell]
@@ -99,19 +94,14 @@ class MeasuredCells:
 
 @dataclass(frozen=True)
 class Entry(MeasuredCells):
-    """``lead`` says what it is of. ``value`` is the contender that it is an entry of.
-    ``other_workloads`` are cells that only other workloads measured there, which may not be put
-    together with these, with the titles of those workloads.
-    """
+    """``other_workloads``: cells that only incompatible workloads measured, with their titles."""
 
     lead: SeriesFacts
     value: Value
     other_workloads: Mapping[RequiredCell, tuple[str, ...]] = field(default_factory=dict)
 
     def repeat_scores(self, of_repeats: Mapping[str, float]) -> RepeatScores:
-        """(block, score by itself) of each repeat, in their order. What came from several blocks
-        is of them together; "" where any part has none.
-        """
+        """(block, own score) of each repeat; "" where any part has no block."""
         names = self.repeat_names()
         blocks: dict[str, dict[str, None]] = defaultdict(dict)
         for source in self.series:
@@ -141,10 +131,9 @@ def entries_of(
     demands: Sequence[RequiredCell],
     spec: ComparisonSpec,
 ) -> list[Entry]:
-    """Every entry, in order of their first series; some have no cell at all.
+    """Every entry, in order of its first series; some have no cell.
 
-    ``values_of`` are the contenders by series. Where several workloads measured an operation, those
-    count that measured most of its cells in one way (``put_together``), and of these the newest.
+    Of several workloads those count that measured most cells in one way, then the newest.
     """
     groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for series_id in sorted(facts):
@@ -170,10 +159,9 @@ def ranked_sources(
     demands: Iterable[RequiredCell],
     preferred: Callable[[int], Any],
 ) -> dict[RequiredCell, list[SeriesValues]]:
-    """The sources of each kind of demand, in the order in which a cell is taken from them.
+    """The sources of each kind of demand, best first; those of one test have one dimension.
 
-    Those of one test are of one dimension, that of its first kind. ``preferred`` ranks equal ones,
-    by their number: the largest first.
+    ``preferred`` ranks equal ones: the largest first.
     """
     wanted: dict[RequiredCell, list[RequiredCell]] = defaultdict(list)
     for demand in demands:

@@ -16,11 +16,9 @@ from fsbench_web.studies.scores.profile_values import kind_of
 
 @dataclass(frozen=True)
 class MissingCells:
-    """The cells to measure, and the series of which each contender that lacks any has most.
+    """The cells to measure, and the fullest series of each entry that lacks any.
 
-    Those that a job of today adds to what is there, and where its numbers may not be put together
-    with that, every cell that one workload measures: so that the job completes the score.
-    ``repeated_demands`` are those of them that every contender has.
+    ``repeated_demands``: cells that every entry has, but that a job must measure again.
     """
 
     demands: tuple[RequiredCell, ...]
@@ -74,9 +72,7 @@ def _measurement_of(demands: Iterable[RequiredCell]) -> str:
 
 
 def _continued_series(series_ids: Iterable[int]) -> set[int]:
-    """Those that a job measures on under the same circumstances: the form names their LUN and
-    study, and their system is that of its worker now.
-    """
+    """Series whose worker and study are still the same, so that a job can continue them."""
     rows = Series.objects.select_related("study", "lun__worker").filter(pk__in=list(series_ids))
     return {
         series.pk

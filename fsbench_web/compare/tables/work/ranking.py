@@ -221,9 +221,7 @@ def _rank_profile(
 
 
 def _common_measures(entries: Iterable[Entry], profile: Profile) -> dict[str, Measure]:
-    """What each test is measured in by most: of several dimensions none can be compared, but units
-    of one dimension are, so that it is dimensions that are counted.
-    """
+    """The unit of each test: the commonest of the commonest dimension."""
     seen: dict[str, list[Measure]] = defaultdict(list)
     for entry in entries:
         for test in profile.tests:

@@ -1,8 +1,4 @@
-"""What a contender's work is of what its LUN would do of it by itself.
-
-The ceilings of the cells are put together as the score is of its values: the share is of speed, the
-one number over the other.
-"""
+"""A work profile's score as a share of what the LUN itself would do of the same work."""
 
 from collections.abc import Collection, Mapping
 
@@ -26,10 +22,7 @@ def share_of_work(
     lower: Mapping[str, bool],
     ceilings: Ceilings,
 ) -> Share | None:
-    """The share of a score; ``value`` is what stands in the table for its ``level``.
-
-    None where a cell has no ceiling.
-    """
+    """The share of a score; ``value`` stands in the table for ``level``. None without ceilings."""
     cells = _ceilings(entry, ceilings)
     if not cells or len(cells) < len(profile.demands):
         return None
