@@ -56,7 +56,7 @@ class Rule:
 
 
 class _Pair(NamedTuple):
-    """Places of two rows and of the row that it is told in; ``verdict`` is of ``ahead`` alone."""
+    """Places of two rows, and of the row with the verdict; ``verdict`` is of ``ahead`` alone."""
 
     ahead: int
     behind: int
