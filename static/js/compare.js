@@ -5,6 +5,11 @@
 
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const { named, openTo } = window.fsbenchFolds;
+  function button(text, act) {
+    const made = Object.assign(document.createElement("button"), { type: "button", className: "btn is-small", textContent: text });
+    made.addEventListener("click", act);
+    return made;
+  }
 
   // On a narrow screen the form stands above the tables: closed, it leaves them in sight.
   if (matchMedia("(max-width: 70rem)").matches) {
@@ -21,12 +26,9 @@
   // The tables of a test are fetched when its row is open, and again when somebody wants it.
   const fill = (part) => window.htmx.ajax("GET", part.getAttribute("hx-get"), { source: part, target: part, swap: "outerHTML" }).catch(() => {});
   function refused(part, status) {
-    const again = Object.assign(document.createElement("button"), { type: "button", className: "btn is-small", textContent: "Try again" });
-    again.addEventListener("click", () => fill(part));
-    const words = document.createElement("span");
-    words.setAttribute("role", "alert");
-    words.textContent = status ? "The server answered " + status + ". " : "The server could not be reached. ";
-    part.replaceChildren(words, again, " ", part.querySelector("a"));
+    const text = status ? "The server answered " + status + ". " : "The server could not be reached. ";
+    const words = Object.assign(document.createElement("span"), { role: "alert", textContent: text });
+    part.replaceChildren(words, button("Try again", () => fill(part)), " ", part.querySelector("a"));
   }
   document.addEventListener("htmx:responseError", failed);
   document.addEventListener("htmx:sendError", failed);
@@ -106,13 +108,11 @@
   }
 
   function showAll(field, count) {
-    const back = Object.assign(document.createElement("button"), { type: "button", className: "btn is-small", textContent: "Show all " + count });
-    back.addEventListener("click", function () {
+    return button("Show all " + count, function () {
       field.value = "";
       narrow(field);
       field.focus();
     });
-    return back;
   }
   document.addEventListener("input", (event) => { if (event.target.matches?.("[data-narrow-tests]")) narrow(event.target); });
 

@@ -1,12 +1,7 @@
-// Draws the figures that {% figure %} puts into a page as data.
-//
-// - plotly.js (1.4 MB) is fetched when the first figure comes near the screen, and each figure is
-//   drawn when it does: a page may have dozens.
-// - Colours are the page's custom properties, read again when the theme changes. A figure names its
-//   series by number (trace.meta.series): --series-1 to --series-7.
-// - A point whose trace has trace.meta.links leads to that address, on a click.
-// - What is chosen in the legend of the page's picture is kept in the address (hide=).
-// - Nothing leaves the page: plotly's own button that uploads a chart is off.
+// Draws the figures that {% figure %} puts into a page as data, each when it comes near the screen;
+// plotly.js (1.4 MB) is fetched for the first. Colours are custom properties of the page: a figure
+// names its series by number (trace.meta.series). A click follows trace.meta.links. The legend's
+// choice is kept in the address (hide=). Nothing leaves the page.
 (function () {
   "use strict";
 
@@ -27,21 +22,17 @@
 
   function colours() {
     const style = getComputedStyle(document.documentElement);
-    const read = (name, fallback) => style.getPropertyValue(name).trim() || fallback;
+    const read = (name) => style.getPropertyValue("--" + name).trim();
     return {
-      fg: read("--fg", "#17202b"),
-      muted: read("--muted", "#55616f"),
-      grid: read("--grid", "#dfe4ea"),
-      border: read("--border-strong", "#8a96a5"),
-      surface: read("--surface", "#ffffff"),
-      series: [1, 2, 3, 4, 5, 6, 7].map((n) => read("--series-" + n, "#0072b2")),
+      fg: read("fg"),
+      muted: read("muted"),
+      grid: read("grid"),
+      surface: read("surface"),
+      series: [1, 2, 3, 4, 5, 6, 7].map((n) => read("series-" + n)),
     };
   }
 
-  function panels(element) {
-    const source = document.getElementById(element.dataset.figure);
-    return JSON.parse(source.textContent);
-  }
+  const panels = (element) => JSON.parse(document.getElementById(element.dataset.figure).textContent);
 
   function themedTrace(trace, theme, width) {
     const copy = structuredClone(trace);
@@ -353,10 +344,8 @@
   }
 
   // Where the point that was clicked leads: only ever to another page of this site.
-  function linkOf(panel, point) {
-    const links = (panel.data[point.curveNumber].meta || {}).links;
-    const number = point.pointNumber;
-    const link = links && (Array.isArray(number) ? (links[number[0]] || [])[number[1]] : links[number]);
+  function linkOf(panel, { curveNumber, pointNumber }) {
+    const link = [pointNumber].flat().reduce((links, number) => links?.[number], panel.data[curveNumber].meta?.links);
     return link && /^\/(?!\/)/.test(link) ? link : null;
   }
 
@@ -416,8 +405,5 @@
   document.addEventListener("htmx:afterSettle", () => adopt(document));
   document.addEventListener("live:put", () => adopt(document));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
-  new MutationObserver(redrawAll).observe(document.documentElement, {
-    attributes: true,
-    attributeFilter: ["data-theme"],
-  });
+  new MutationObserver(redrawAll).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
 })();

@@ -1,11 +1,7 @@
-// Live parts: what a page says of things that change stays true without a reload.
-//
-//   <section id="runs" data-live-part data-live-every="5" data-live-state="waiting">
-//
-// The page is fetched every data-live-every seconds, and each part that changed is replaced by id.
-// data-live-address: another address to fetch. A changed data-live-state removes messages of arrival
-// and says data-live-news to screen readers. data-live-reload: reload the page. data-live-part="form":
-// compare the part with what the form holds now (runs.js).
+// <section id="runs" data-live-part data-live-every="5" data-live-state="waiting"> is fetched so often
+// and replaced by id where it changed. data-live-address: another address to fetch. A changed state
+// removes messages of arrival and says data-live-news to screen readers. data-live-reload: reload the
+// page. data-live-part="form": compare the part with what the form holds now (runs.js).
 {
   const HIDDEN_S = 60; // a tab that nobody sees asks no more often
   const TROUBLE_S = 15;

@@ -2,6 +2,7 @@
 
 const find = (selector, root = document) => root.querySelector(selector);
 const findAll = (selector, root = document) => [...root.querySelectorAll(selector)];
+const span = (className, textContent) => Object.assign(document.createElement("span"), { className, textContent });
 
 // ---- form: options of what is not chosen are put away, and not sent ----
 function setUpForm(root = document) {
@@ -69,10 +70,7 @@ function sayTimesHere(root = document) {
 function sayReaderTimes() {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   for (const time of findAll("time[data-reader-time]")) {
-    const here = document.createElement("span");
-    here.className = "muted";
-    here.textContent = ` · ${new Date(time.dateTime).toLocaleString()} ${zone}`;
-    time.after(here);
+    time.after(span("muted", ` · ${new Date(time.dateTime).toLocaleString()} ${zone}`));
   }
 }
 
@@ -242,12 +240,8 @@ function follow(live) {
   source.addEventListener("log", (event) => {
     address.searchParams.set("after", event.lastEventId);
     const line = JSON.parse(event.data);
-    const row = document.createElement("span");
-    row.className = `is-${line.stream}`;
-    const time = document.createElement("span");
-    time.className = "muted";
-    time.textContent = line.at;
-    row.append(time, ` ${line.text}`);
+    const row = span(`is-${line.stream}`, "");
+    row.append(span("muted", line.at), ` ${line.text}`);
     log.append(row, "\n");
     find("[data-run-log-empty]")?.remove();
     log.hidden = false;
@@ -265,10 +259,7 @@ function follow(live) {
     if (shown !== null && shown !== now) window.fsbenchLive.ask();
     if (shown === now) return;
     shown = now;
-    const badge = document.createElement("span");
-    badge.className = `badge is-${state.state}`;
-    badge.textContent = state.label.toLowerCase();
-    find("[data-run-badge]").replaceChildren(badge);
+    find("[data-run-badge]").replaceChildren(span(`badge is-${state.state}`, state.label.toLowerCase()));
     const steps = findAll("[data-step]");
     const current = steps.findIndex((step) => step.dataset.step === state.state);
     if (current < 0) return;

@@ -41,15 +41,10 @@
     button.addEventListener("click", () => dialog.showModal());
   }
 
-  // The link of each row of the lists, in the order of the page.
-  function rows() {
-    return [...all("table.runs tbody tr, .found > li")]
-      .map((row) => row.querySelector("th a") || row.querySelector("a"))
-      .filter(Boolean);
-  }
-
+  // To the link of the next row of a list.
   function step(by) {
-    const links = rows();
+    const rows = [...all("table.runs tbody tr, .found > li")];
+    const links = rows.map((row) => row.querySelector("th a") || row.querySelector("a")).filter(Boolean);
     if (!links.length) return false;
     const now = document.activeElement?.closest("tr, .found > li");
     const place = now ? links.findIndex((link) => now.contains(link)) : -1;
