@@ -1,9 +1,10 @@
 """What all exports share: titles, columns, footnotes. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from string import ascii_lowercase
+from typing import NamedTuple
 
 from fsbench_web.compare.selection.wording import flag_label, flag_meaning
 from fsbench_web.compare.tables.columns import Column, columns_of
@@ -118,9 +119,43 @@ def footnotes(table: DeltaTable) -> list[Footnote]:
     ]
 
 
-def marks(row: DeltaRow, notes: Iterable[Footnote]) -> list[str]:
-    """The letters of a row's flags."""
-    return [note.mark for note in notes if note.flag in row.flags]
+class WrittenRow(NamedTuple):
+    """A row with its mark (*best*), and the letters of its flags."""
+
+    row: DeltaRow
+    mark: str
+    letters: list[str]
+
+
+class WrittenTable(NamedTuple):
+    """A table as files and reports write it. ``lines``: its footnotes as lines of text."""
+
+    title: str
+    unit: str
+    columns: list[Column]
+    rows: list[WrittenRow]
+    remarks: list[str]
+    footnotes: list[Footnote]
+    lines: list[str]
+
+
+def written(table: DeltaTable) -> WrittenTable:
+    """What every writer says of a table."""
+    notes = footnotes(table)
+    return WrittenTable(
+        table_title(table),
+        unit_line(table),
+        columns(table),
+        [
+            WrittenRow(
+                row, table.mark_of(row), [note.mark for note in notes if note.flag in row.flags]
+            )
+            for row in table.rows
+        ],
+        remarks(table),
+        notes,
+        [f"({note.mark}) {note.label}: {note.sentence}" for note in notes],
+    )
 
 
 def table_title(table: DeltaTable) -> str:

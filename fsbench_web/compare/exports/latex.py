@@ -3,16 +3,7 @@
 import re
 from urllib.parse import quote
 
-from fsbench_web.compare.exports.document import (
-    Document,
-    columns,
-    footnotes,
-    marks,
-    one_line,
-    remarks,
-    table_title,
-    unit_line,
-)
+from fsbench_web.compare.exports.document import Document, one_line, written
 from fsbench_web.compare.tables.columns import Column
 from fsbench_web.core.comparison.rows import DeltaTable
 
@@ -66,8 +57,8 @@ _SPECIAL = re.compile("[" + re.escape("".join(_ESCAPES)) + "]")
 def write(document: Document) -> bytes:
     """A ``table`` for each test and category, or a ``longtable`` for a long one, in UTF-8."""
     lines = [
-        f"% {_comment(document.title)}",
-        *(f"% {name}: {_comment(value)}" for name, value in document.facts),
+        f"% {one_line(document.title)}",
+        *(f"% {name}: {one_line(value)}" for name, value in document.facts),
         r"% Needs in the preamble: \usepackage[T1]{fontenc}\usepackage{textcomp,booktabs,url}",
         r"% and for tables longer than a page \usepackage{longtable}.",
         "% Letters of names beyond Latin ones need LuaLaTeX or XeLaTeX and a font that has them.",
@@ -85,23 +76,22 @@ def escaped(text: str) -> str:
 
 
 def _table(document: Document, table: DeltaTable, number: int) -> list[str]:
-    table_columns, notes = columns(table), footnotes(table)
-    caption = f"{escaped(table_title(table))} ({escaped(unit_line(table))})"
+    title, unit, table_columns, written_rows, remarks, notes, _ = written(table)
+    caption = f"{escaped(title)} ({escaped(unit)})"
     label = f"tab:fsbench-{number}"
     rows = []
-    for row in table.rows:
+    for row, mark, letters in written_rows:
         cells = [_cell(column, column.text(row)) for column in table_columns]
-        mark = table.mark_of(row)
         if mark == "best":
             cells[0] = rf"\textbf{{{cells[0]}}}"
         elif mark:
             cells[0] += f" ({mark})"
-        if row_marks := marks(row, notes):
-            cells[0] += rf"\textsuperscript{{{','.join(row_marks)}}}"
+        if letters:
+            cells[0] += rf"\textsuperscript{{{','.join(letters)}}}"
         rows.append(" & ".join(cells) + r" \\")
     head = " & ".join(escaped(column.heading) for column in table_columns) + r" \\"
     foot = [
-        *map(escaped, remarks(table)),
+        *map(escaped, remarks),
         *(
             rf"\textsuperscript{{{note.mark}}}~{escaped(note.label)}: {escaped(note.sentence)}"
             for note in notes
@@ -158,11 +148,6 @@ def _cell(column: Column, text: str) -> str:
 
 def _alignment(columns: list[Column]) -> str:
     return "".join("l" if column.kind == "text" else "r" for column in columns)
-
-
-def _comment(text: str) -> str:
-    """A comment ends with its line, and one line is all it is."""
-    return one_line(text)
 
 
 def _url(address: str) -> str:

@@ -2,16 +2,7 @@
 
 import re
 
-from fsbench_web.compare.exports.document import (
-    Document,
-    columns,
-    footnotes,
-    marks,
-    one_line,
-    remarks,
-    table_title,
-    unit_line,
-)
+from fsbench_web.compare.exports.document import Document, one_line, written
 from fsbench_web.core.comparison.rows import DeltaTable
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&$@])")
@@ -34,31 +25,25 @@ def escaped(text: str) -> str:
 
 
 def _table(table: DeltaTable) -> list[str]:
-    table_columns, notes = columns(table), footnotes(table)
+    title, unit, columns, rows, remarks, _, notes = written(table)
     lines = [
-        f"## {escaped(table_title(table))}",
+        f"## {escaped(title)}",
         "",
-        escaped(" ".join([f"{unit_line(table)}.", *remarks(table)])),
+        escaped(" ".join([f"{unit}.", *remarks])),
         "",
-        _row([escaped(column.heading) for column in table_columns]),
-        _row(["---" if column.kind == "text" else "---:" for column in table_columns]),
+        _row([escaped(column.heading) for column in columns]),
+        _row(["---" if column.kind == "text" else "---:" for column in columns]),
     ]
-    for row in table.rows:
-        cells = [escaped(column.text(row)) for column in table_columns]
-        mark = table.mark_of(row)
+    for row, mark, letters in rows:
+        cells = [escaped(column.text(row)) for column in columns]
         if mark == "best":
             cells[0] = f"**{cells[0]}**"
         if mark:
             cells[0] += f" ({mark})"
-        if row_marks := marks(row, notes):
-            cells[0] += f" ({', '.join(row_marks)})"
+        if letters:
+            cells[0] += f" ({', '.join(letters)})"
         lines.append(_row(cells))
-    if notes:
-        lines.append("")
-        lines += [
-            f"- ({note.mark}) {escaped(note.label)}: {escaped(note.sentence)}" for note in notes
-        ]
-    return lines
+    return [*lines, *([""] if notes else []), *(f"- {escaped(note)}" for note in notes)]
 
 
 def _row(cells: list[str]) -> str:

@@ -11,13 +11,11 @@ import xlsxwriter
 
 from fsbench_web.compare.exports.document import (
     Document,
-    columns,
     footnotes,
-    marks,
     one_line,
-    remarks,
     table_title,
     unit_line,
+    written,
 )
 from fsbench_web.compare.tables.columns import Value, columns_of
 from fsbench_web.core.comparison.rows import DeltaTable
@@ -137,29 +135,21 @@ def _all_rows(book: Any, tables: Iterable[DeltaTable], bold: Any) -> None:
 
 
 def _table(sheet: Any, document: Document, table: DeltaTable, bold: Any) -> None:
-    table_columns, notes = columns(table), footnotes(table)
-    _put(sheet, 0, 0, f"{table_title(table)}, {unit_line(table, is_stored=True)}", bold)
+    shown = written(table)
+    _put(sheet, 0, 0, f"{shown.title}, {unit_line(table, is_stored=True)}", bold)
     _put(sheet, 1, 0, f"{document.address}, as of {document.as_of:%Y-%m-%d}")
-    for number, heading in enumerate(
-        [*(column.heading for column in table_columns), "Best", "Notes"]
-    ):
+    headings = [*(column.heading for column in shown.columns), "Best", "Notes"]
+    for number, heading in enumerate(headings):
         _put(sheet, 3, number, heading, bold)
-    for place, row in enumerate(table.rows, start=4):
-        mark = table.mark_of(row)
-        for number, value in enumerate(
-            [
-                *(column.value_of(row) for column in table_columns),
-                mark,
-                ", ".join(marks(row, notes)),
-            ]
-        ):
+    for place, (row, mark, letters) in enumerate(shown.rows, start=4):
+        values = [*(column.value_of(row) for column in shown.columns), mark, ", ".join(letters)]
+        for number, value in enumerate(values):
             _put(sheet, place, number, value)
-    note_lines = [f"({note.mark}) {note.label}: {note.sentence}" for note in notes]
-    for place, line in enumerate([*remarks(table), *note_lines], start=5 + len(table.rows)):
+    for place, line in enumerate([*shown.remarks, *shown.lines], start=5 + len(table.rows)):
         _put(sheet, place, 0, line)
     sheet.freeze_panes(4, 1)
     sheet.set_column(0, 1, 30)
-    sheet.set_column(2, len(table_columns) + 1, 16)
+    sheet.set_column(2, len(shown.columns) + 1, 16)
 
 
 def _put(sheet: Any, row: int, column: int, value: Value, style: Any = None) -> None:

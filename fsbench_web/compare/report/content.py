@@ -4,19 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fsbench_web.compare.exports.document import (
-    columns,
-    footnotes,
-    marks,
-    remarks,
-    table_title,
-    unit_line,
-)
-from fsbench_web.compare.report.recorded_series import Method, RecordedSeries
+from fsbench_web.compare.exports.document import written
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.findings import Finding
 from fsbench_web.compare.tables.statements import check
-from fsbench_web.core import numbers
 from fsbench_web.core.comparison.headlines import headline_tables
 from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
@@ -122,26 +113,21 @@ def _tests(
 
 
 def _grid(table: DeltaTable, anchor: str) -> Grid:
-    table_columns, notes = columns(table), footnotes(table)
-    first, *others = table_columns
-    marked = [(row, table.mark_of(row)) for row in table.rows]
+    shown = written(table)
+    first, *others = shown.columns
     return Grid(
-        [(column.heading, column.kind == "number") for column in table_columns],
+        [(column.heading, column.kind == "number") for column in shown.columns],
         [
             [
-                first.text(row)
-                + "".join(f" ({mark})" for mark in (table_mark, *marks(row, notes)) if mark),
+                first.text(row) + "".join(f" ({sign})" for sign in (mark, *letters) if sign),
                 *(column.text(row) for column in others),
             ]
-            for row, table_mark in marked
+            for row, mark, letters in shown.rows
         ],
-        title=f"{table_title(table)} ({unit_line(table)})",
+        title=f"{shown.title} ({shown.unit})",
         anchor=anchor,
-        strong=frozenset(place for place, (_, mark) in enumerate(marked) if mark == "best"),
-        notes=[
-            *remarks(table),
-            *(f"({note.mark}) {note.label}: {note.sentence}" for note in notes),
-        ],
+        strong=frozenset(place for place, (_, mark, _) in enumerate(shown.rows) if mark == "best"),
+        notes=[*shown.remarks, *shown.lines],
     )
 
 
@@ -152,28 +138,6 @@ def _described(section: Mapping[str, Any]) -> Mapping[str, Any]:
     numeric = section.get("numeric", ())
     named = [(str(name), place in numeric) for place, name in enumerate(section["columns"])]
     return {**section, "grid": Grid(named, [list(map(str, row)) for row in section["rows"]])}
-
-
-def series_grid(method: Method) -> Grid:
-    """The series of a study, a row each."""
-    columns = ("Configuration", "Workload", "LUN", "System", "Prepared", "Done", "Failed")
-    return Grid(
-        [*((name, name in ("Done", "Failed")) for name in columns), ("Repeats", False)],
-        [_series_row(series) for series in method.series],
-    )
-
-
-def _series_row(series: RecordedSeries) -> list[str]:
-    return [
-        series.configuration,
-        series.workload or numbers.MISSING,
-        series.lun or numbers.MISSING,
-        series.system or numbers.MISSING,
-        series.preparation or "new file system",
-        str(series.done),
-        str(series.failed),
-        series.repeats or "a fixed number",
-    ]
 
 
 def _stated_values(section: Mapping[str, Any]) -> Grid:

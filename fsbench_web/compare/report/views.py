@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.report.content import content_of, series_grid
+from fsbench_web.compare.report.content import content_of
 from fsbench_web.compare.report.recorded_series import MOST_SERIES, by_command_lines, method_of
 from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.fields import CONTENDERS
@@ -63,7 +63,6 @@ def html(request: HttpRequest, slug: str) -> HttpResponse:
             ("Systems", method.environments, "Nothing was recorded of kernel and tools."),
             ("Workloads", method.workloads, "No workload was named."),
         ],
-        "series": series_grid(method),
         "commands": by_command_lines(method.series),
         "silent": dict.fromkeys(row.configuration for row in method.series if not row.commands),
         **_queries(spec, tables),
