@@ -273,14 +273,8 @@ def _differences_from(data: Mapping[str, Any] | None) -> Differences | None:
 
 def _difference_from(data: Mapping[str, Any]) -> Difference:
     groups = tuple(Group(group["value"], tuple(group["contenders"])) for group in data["groups"])
-    return Difference(
-        data["title"],
-        data["one"],
-        groups,
-        data["tables"],
-        data["is_compared"],
-        data["is_unsure"],
-    )
+    names = ("title", "one", "tables", "is_compared", "is_unsure")
+    return Difference(groups=groups, **{name: data[name] for name in names})
 
 
 def _digest(text: str) -> str:

@@ -52,7 +52,7 @@ def html(request: HttpRequest, slug: str) -> HttpResponse:
         "part": part,
         "whole": request.build_absolute_uri(whole) if part else "",
         "emulated": emulated if emulated and emulated.left_out else None,
-        "order": [] if study.is_published else order_over_time(ranked, spans_of).sentences,
+        "in_turn": () if study.is_published else order_over_time(ranked, spans_of).turns,
         **answer_context(answer),
         "matrix": matrix_of(tables, answer),
         **content_of(study, tables),

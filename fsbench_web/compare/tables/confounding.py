@@ -10,8 +10,6 @@ from fsbench_web.core.comparison.rows import DeltaTable
 LEAST_APART = timedelta(days=1)
 Span = tuple[datetime, datetime]
 """First and last."""
-NAMED = 6
-"""Turns that a sentence names."""
 
 
 @dataclass(frozen=True)
@@ -29,22 +27,6 @@ class OrderOverTime:
 
     turns: tuple[MeasuredPeriod, ...] = ()
     is_known: bool = True
-
-    @property
-    def sentences(self) -> str:
-        """What it means for the differences; "" where nothing stands out."""
-        if not self.turns:
-            return ""
-        named = [
-            f"{turn.contender} {turn.first:%Y-%m-%d}"
-            + (f" to {turn.last:%Y-%m-%d}" if turn.first.date() != turn.last.date() else "")
-            for turn in self.turns[:NAMED]
-        ]
-        more = len(self.turns) - NAMED
-        return (
-            "The entries ran at different times. The time may explain a difference: "
-            f"{', then '.join(named)}{f', and {more} more' if more > 0 else ''}."
-        )
 
 
 def order_over_time(

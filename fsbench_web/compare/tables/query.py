@@ -75,6 +75,10 @@ class Field:
         """The contender that a series belongs to."""
         return self.values[facts.series_id if self.by == SERIES else facts.configuration_id]
 
+    def announced(self, spec: ComparisonSpec) -> frozenset[int]:
+        """Of what is left out, what pages say: who asks for emulated ones alone knows."""
+        return frozenset() if spec.emulated == ONLY else self.left_out
+
     def narrowed(self, **columns: Any) -> "Field":
         """The same contenders with only the scores that have these values of columns."""
         return replace(
@@ -130,30 +134,17 @@ def _filtered_field(spec: ComparisonSpec, known_facts: Facts) -> Field:
 def _without_emulated(field: Field, spec: ComparisonSpec) -> Field:
     """Without what was emulated, or what was not. Two queries; one where series are known."""
     passing = _series_in(field.considered)
-    emulated = (
+    emulated = passing & (
         {pk for pk, facts in field.facts.items() if facts.is_emulated}
         if field.by == SERIES
         else emulated_in(spec.studies)
     )
-    left_out = left_out_series({pk: pk in emulated for pk in passing}, spec.emulated)
+    if spec.emulated == WITH or (not spec.emulated and emulated == passing):
+        return field
+    left_out = frozenset(passing - emulated if spec.emulated == ONLY else emulated)
     if not left_out:
         return field
     return replace(field.narrowed(series_id__in=list(passing - left_out)), left_out=left_out)
-
-
-def left_out_series(is_emulated: Mapping[int, bool], choice: str) -> frozenset[int]:
-    """The series not shown: emulated ones, or the others for ``only``."""
-    emulated = frozenset(series for series, is_so in is_emulated.items() if is_so)
-    if choice == ONLY:
-        return frozenset(is_emulated) - emulated
-    if choice == WITH or (not choice and len(emulated) == len(is_emulated)):
-        return frozenset()
-    return emulated
-
-
-def to_announce(series: frozenset[int], choice: str) -> frozenset[int]:
-    """Of what is left out, what has to be said: whoever asks for emulated ones alone knows."""
-    return frozenset() if choice == ONLY else series
 
 
 def _series_in(scores: QuerySet[Score]) -> set[int]:
@@ -230,7 +221,7 @@ def choose(
         groups,
         checked_prints(rows[score_id] for score_id in sorted(checked)),
         shown.considered if spec.by == "configuration" else field.considered,
-        to_announce(field.left_out, spec.emulated),
+        field.announced(spec),
     )
 
 

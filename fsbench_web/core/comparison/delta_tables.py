@@ -1,6 +1,8 @@
 """The delta table of contenders, as in Appendix A of the Unisys 2005 paper. Pure."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from fsbench_web.core.comparison.contenders import (
     UNIT_UNEXPLAINED,
@@ -46,7 +48,7 @@ def delta_table(
 ) -> DeltaTable:
     """The table of ``contenders``, compared ``by`` a property; ``checked`` prints of papers."""
     lower = direction(key.unit)
-    table_flags = _mixed_flags((contender.row for contender in contenders), by)
+    table_flags = _mixed_flags([contender.row for contender in contenders], by)
     values = [contender.exact for contender in contenders]
     base = next((contender.exact for contender in contenders if contender.name == baseline), None)
     opened = [
@@ -81,8 +83,6 @@ def delta_table(
                 checked,
                 change_percent=changes[place],
                 is_baseline=bool(baseline) and contenders[place].name == baseline,
-                run_ids=contenders[place].row.run_ids,
-                score=float(values[place]),
             )
             for place in order
         ),
@@ -103,28 +103,33 @@ def _unit_base(unit: str, contenders: Sequence[Contender]) -> int | None:
     return bases.pop() if len(bases) == 1 else None
 
 
-def _mixed_flags(rows: Iterable[ScoreRow], by: str) -> tuple[str, ...]:
+_MIXED = (
+    (MIXED_WORKLOADS, "workload"),
+    (MIXED_HARDWARE, "hardware"),
+    (MIXED_LUNS, "lun"),
+    (MIXED_SYSTEMS, "kernel"),
+    (MIXED_SYSTEMS, "distribution"),
+    (MIXED_PREPARATIONS, "preparation"),
+    (MIXED_MACHINES, "machine"),
+)
+
+
+def _mixed_flags(rows: Sequence[ScoreRow], by: str) -> tuple[str, ...]:
     """What else the rows differ in than in what is compared."""
-    all_rows = list(rows)
-    checks: list[tuple[str, str, Callable[[ScoreRow], object]]] = [
-        (MIXED_WORKLOADS, "workload", lambda row: row.workload),
-        (MIXED_HARDWARE, "hardware", lambda row: row.hardware),
-        (MIXED_LUNS, "lun", lambda row: row.lun),
-        (MIXED_SYSTEMS, "kernel", lambda row: row.kernel),
-        (MIXED_SYSTEMS, "distribution", lambda row: row.distribution),
-        (MIXED_PREPARATIONS, "preparation", lambda row: row.preparation),
-        (MIXED_MACHINES, "machine", lambda row: row.machine),
-    ]
-    flags = (
+    differing = (
         flag
-        for flag, compared, value_of in checks
-        if compared != by and _differ(all_rows, value_of)
+        for flag, name in _MIXED
+        if name != by and len({getattr(row, name) for row in rows}) > 1
     )
-    return tuple(dict.fromkeys(flags))
+    return tuple(dict.fromkeys(differing))
 
 
-def _differ(rows: Sequence[ScoreRow], value_of: Callable[[ScoreRow], object]) -> bool:
-    return len({value_of(row) for row in rows}) > 1
+_KEPT = (
+    *("filesystem", "study", "study_title", "origin", "run_ids", "series_id", "lun", "cells"),
+    *("cells_expected", "left_out", "half_width", "half_width_percent", "interval"),
+    *("repeat_scores", "share"),
+)
+"""What a row of a table has as its score has it."""
 
 
 def _row(
@@ -135,59 +140,47 @@ def _row(
     *,
     change_percent: float | None,
     is_baseline: bool,
-    run_ids: tuple[int, ...],
-    score: float,
 ) -> DeltaRow:
-    row, is_converted = contender.row, contender.times is not ONE
-    interval, half_width, repeats = row.interval, row.half_width, row.repeat_scores
-    share = row.share
-    if is_converted:
-        scale = float(contender.times)
-        interval = interval and interval.scaled(scale)
-        share = share and share.scaled(scale)
-        repeats = repeats and tuple(
-            (block, None if value is None else value * scale) for block, value in repeats
-        )
-        half_width = None if half_width is None else half_width * scale
+    is_converted = contender.times is not ONE
+    row = _converted(contender.row, float(contender.times)) if is_converted else contender.row
     # A score made anew is not the one that the paper printed something beside.
     published = checked.get(print_key(row)) if row.published is not None else None
     flags = [*row.flags, *table_flags]
     if published is not None and published.differs:
         flags.append(PUBLISHED_DIFFERS)
+    kept: dict[str, Any] = {name: getattr(row, name) for name in _KEPT}
     return DeltaRow(
+        **kept,
+        **delta._asdict(),
         contender=contender.name,
         label=contender.label,
         configurations=contender.configurations,
         configuration=shown_label(row),
-        score=score,
-        best=delta.best,
-        delta1_percent=delta.delta1_percent,
-        delta2_percent=delta.delta2_percent,
+        score=float(contender.exact),
         runs=row.repeats,
         published=published,
         flags=tuple(dict.fromkeys(flags)),
-        filesystem=row.filesystem,
-        study=row.study,
-        study_title=row.study_title,
         hardware=row.hardware_name,
         workload=row.workload_title,
         kernel=row.kernel or None,
         distribution=row.distribution or None,
-        half_width=half_width,
-        half_width_percent=row.half_width_percent,
-        interval=interval,
         preparation=row.preparation or None,
-        origin=row.origin,
-        run_ids=run_ids,
-        series_id=row.series_id,
-        lun=row.lun,
-        cells=row.cells,
-        cells_expected=row.cells_expected,
-        left_out=row.left_out,
-        repeat_scores=repeats,
-        share=share,
         change_percent=change_percent,
         is_baseline=is_baseline,
         printed_score=row.value if is_converted else None,
         printed_unit=row.printed_unit if is_converted else None,
+    )
+
+
+def _converted(row: ScoreRow, times: float) -> ScoreRow:
+    """All but the score itself in the unit of the table."""
+    return replace(
+        row,
+        interval=row.interval and row.interval.scaled(times),
+        share=row.share and row.share.scaled(times),
+        half_width=None if row.half_width is None else row.half_width * times,
+        repeat_scores=row.repeat_scores
+        and tuple(
+            (block, None if value is None else value * times) for block, value in row.repeat_scores
+        ),
     )

@@ -47,21 +47,6 @@ def headline_tables(tables: Iterable[DeltaTable]) -> list[DeltaTable]:
     ]
 
 
-def headlines(tables: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Of tests and categories those that can be headlines: of a matrix one category a test."""
-    of_matrix: dict[str, list[str]] = defaultdict(list)
-    pairs = set()
-    for test, category in tables:
-        if category in categories.CATEGORIES:
-            of_matrix[test].append(category)
-        else:
-            pairs.add((test, category))
-    for test, slugs in of_matrix.items():
-        slugs.sort(key=categories.place)
-        pairs.add((test, headline_of(slugs)))
-    return pairs
-
-
 def headline_of(slugs: Iterable[str], *, is_printed: bool = False) -> str:
     """The category of them that a headline is of: of a paper's figures overall, its own sum."""
     return min(slugs, key=lambda slug: (is_printed and slug != "overall", _preference(slug)))
@@ -70,9 +55,19 @@ def headline_of(slugs: Iterable[str], *, is_printed: bool = False) -> str:
 def default_tables(tables: Sequence[DeltaTable]) -> list[DeltaTable]:
     """Of a measured test its headline, of one with published figures all categories."""
     printed = {table.test for table in tables if table.has_published_rows}
-    pairs = headlines((table.test, table.category) for table in tables if table.test not in printed)
+    of_matrix: dict[str, list[str]] = defaultdict(list)
+    for table in tables:
+        if table.category in categories.CATEGORIES:
+            of_matrix[table.test].append(table.category)
+    headlines = {
+        test: headline_of(sorted(slugs, key=categories.place)) for test, slugs in of_matrix.items()
+    }
     return [
-        table for table in tables if table.test in printed or (table.test, table.category) in pairs
+        table
+        for table in tables
+        if table.test in printed
+        or table.category not in categories.CATEGORIES
+        or table.category == headlines[table.test]
     ]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 
 from fsbench_web.compare.tables.confounding import Span, order_over_time
@@ -40,7 +41,8 @@ def test_whether_it_is_known_is_told_apart_from_nothing_to_say() -> None:
     assert order_over_time([delta_table], lambda _: {1: days(0, 4), 2: days(3, 7)}).is_known
     assert not order_over_time([delta_table], lambda _: {1: days(0, 1)}).is_known
     order = order_over_time([delta_table], lambda _: {1: days(0, 0), 2: days(2, 3)})
-    assert "ext4 2011-03-01, then xfs 2011-03-03 to 2011-03-04." in order.sentences
+    words = render_to_string("compare/in_turn.html", {"in_turn": order.turns})
+    assert "ext4 2011-03-01, then xfs 2011-03-03 to 2011-03-04." in " ".join(words.split())
 
 
 def test_what_shares_a_block_was_measured_beside_each_other() -> None:

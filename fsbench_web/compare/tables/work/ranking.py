@@ -7,7 +7,7 @@ from math import log2
 
 from fsbench_web.compare.selection.profiles import RequestedProfile, requested_profiles
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
-from fsbench_web.compare.tables.query import Field, TableContenders, field_of, to_announce
+from fsbench_web.compare.tables.query import Field, TableContenders, field_of
 from fsbench_web.compare.tables.work.entries import Entry, entries_of
 from fsbench_web.compare.tables.work.shares import Ceilings, share_of_work, without_ceiling
 from fsbench_web.core import units
@@ -103,8 +103,7 @@ def rank(spec: ComparisonSpec) -> TableContenders:
         if is_several and not answer.measured:
             break
     field = data.field
-    left_out = to_announce(field.left_out, spec.emulated)
-    return TableContenders(groups, {}, field.considered, left_out, work=tuple(answers))
+    return TableContenders(groups, {}, field.considered, field.announced(spec), work=tuple(answers))
 
 
 def ranking_data(spec: ComparisonSpec) -> RankingData:
