@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from fsbench_web.compare.explanations import views as explanation_views
+from fsbench_web.compare.explanations import contenders as explanations
 from fsbench_web.compare.exports import views as export_views
 from fsbench_web.compare.papers import views as paper_views
 from fsbench_web.compare.permalinks import embed
@@ -25,7 +25,7 @@ urlpatterns = [
     path("compare/pictures/", pictures_views.page, name="pictures"),
     path("compare/pictures.csv", pictures_views.csv_file, name="pictures_csv"),
     path("compare/runs/", chosen_runs, name="runs"),
-    path("compare/why/", explanation_views.page, name="why"),
+    path("compare/why/", explanations.page, name="why"),
     path("compare/order/", order.order, name="work_order"),
     path("profiles/", profile_views.listing, name="profiles"),
     path("profiles/new/", profile_views.new, name="profile_new"),

@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
+from django.views.decorators.http import require_safe
 
+from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.explanations.setups import SetupDifference, setups
 from fsbench_web.core import units
 from fsbench_web.core.comparison.rows import DeltaTable
-from fsbench_web.core.explanation import Explanation, RunCosts, explained
+from fsbench_web.core.explanation import ALIKE_PERCENT, Explanation, RunCosts, explained
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.deltas import delta_rows
 from fsbench_web.studies.models import UNTRACED, RunActivity, RunState, Score, Series
@@ -172,3 +176,26 @@ def why_address(table: DeltaTable) -> str:
         *(("series", series_id) for series_id in chosen),
     ]
     return f"{reverse('compare:why')}?{urlencode(query)}"
+
+
+_LONGEST = 200
+
+
+@require_safe
+@requires(Action.READ)
+def page(request: HttpRequest) -> HttpResponse:
+    """The fastest of the series in the address against each of the others."""
+    series_ids = [
+        int(text)
+        for text in request.GET.getlist("series")
+        if text.isascii() and text.isdigit() and len(text) < 19
+    ]
+    test = request.GET.get("test", "")[:_LONGEST].replace("\x00", "")
+    category = request.GET.get("category", "")[:_LONGEST].replace("\x00", "")
+    explained = explanations(series_ids, test, category)
+    if explained is None:
+        raise Http404(
+            "An explanation needs two configurations that can be seen here: come from a table."
+        )
+    context = {"found": explained, "caution": CAUTION, "alike_percent": ALIKE_PERCENT}
+    return render(request, "compare/explanations.html", context)

@@ -10,8 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.answers import plain_refusal
-from fsbench_web.compare.answers import refused_form as refused_page
+from fsbench_web.compare.answers import plain_refusal, refused_form
 from fsbench_web.compare.exports.document import Document
 from fsbench_web.compare.exports.formats import FORMATS, Format
 from fsbench_web.compare.models import Permalink
@@ -21,7 +20,6 @@ from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables.bounds import BoundedComparison, bounded_answer
 from fsbench_web.compare.tables.delta_tables import comparison, refuse_missing_baseline
-from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.platform import limits
 from fsbench_web.renderings import answers
 
@@ -37,7 +35,7 @@ def comparison_page(request: HttpRequest) -> HttpResponse:
         spec = ComparisonSpec.of_address(request.GET)
         document = _of_comparison(request, spec)
     except SpecError as error:
-        return refused_page(request, error)
+        return refused_form(request, error)
     back = reverse("compare:page")
     return _page(request, document, "compare/deltas.", spec.to_query(), back)
 
@@ -128,12 +126,7 @@ def _of_permalink(
     request: HttpRequest, link: Permalink, pinned: records.PinnedComparison
 ) -> Document:
     """``?test=`` and ``?category=`` choose among the pinned tables. Raises Http404 for none."""
-    test, category = request.GET.get("test"), request.GET.get("category")
-    tables: list[DeltaTable] = [
-        table
-        for table in pinned.tables
-        if test in (None, table.test) and category in (None, table.category)
-    ]
+    tables = pinned.tables_of(request.GET)
     if not tables:
         raise Http404("This permalink has no such table. Leave out test and category for all.")
     address = reverse("compare:permalink", args=[link.key])

@@ -22,8 +22,7 @@ from fsbench_web.compare.history.line_series import same_line
 from fsbench_web.compare.history.lun_line import LunLine, lun_line_of_runs, lun_line_of_work
 from fsbench_web.compare.models import Watch
 from fsbench_web.compare.selection.wording import flag_label
-from fsbench_web.compare.tables.verdicts.reasons import NO_SCATTER
-from fsbench_web.compare.tables.verdicts.uncertainty import probability, size_words
+from fsbench_web.compare.tables.verdicts.uncertainty import NO_SCATTER, probability, size_words
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile

@@ -13,7 +13,7 @@ from typing import Any
 
 from fsbench_web.catalog.models import Workload
 from fsbench_web.compare.history.profile_line import WorkLine, cells_in_words, part_of
-from fsbench_web.compare.tables.work.shares import share_of_work, without_ceilings
+from fsbench_web.compare.tables.work.entries import share_of_work, without_ceilings
 from fsbench_web.core.scoring.ceilings import differ_percent
 from fsbench_web.core.scoring.profiles.definition import RATIO, RequiredCell
 from fsbench_web.core.scoring.shares import is_unreliable, percent_words

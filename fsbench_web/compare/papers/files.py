@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from fsbench_web.compare.papers.comparison import PaperRow, PaperTable, agreement
-from fsbench_web.compare.tables.csv import MEDIA_TYPE
+from fsbench_web.compare.tables.csv import MEDIA_TYPE, cell
 from fsbench_web.core.comparison.rows import DeltaRow
 from fsbench_web.core.numbers import as_text
 
@@ -44,17 +44,7 @@ def as_csv(tables: Sequence[PaperTable], heading: Heading) -> bytes:
 
 
 def _cells(row: DeltaRow | None) -> list[str]:
-    return [_cell(getattr(row, name)) if row else "" for name in _OF_EACH]
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, tuple):
-        return as_text(";".join(value))
-    if isinstance(value, str):
-        return as_text(value)
-    return "" if value is None else str(value)
+    return [cell(getattr(row, name)) if row else "" for name in _OF_EACH]
 
 
 def as_json(tables: Sequence[PaperTable], heading: Heading) -> bytes:

@@ -31,15 +31,10 @@ def origins() -> list[str]:
 
 def policy() -> str:
     """The content security policy of an embedded view: style and nothing else."""
-    return "; ".join(
-        [
-            "default-src 'none'",
-            "style-src 'self'",
-            "img-src 'self'",
-            "base-uri 'none'",
-            "form-action 'none'",
-            f"frame-ancestors {' '.join([chr(39) + 'self' + chr(39), *origins()])}",
-        ]
+    ancestors = " ".join(["'self'", *origins()])
+    return (
+        "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "
+        f"form-action 'none'; frame-ancestors {ancestors}"
     )
 
 
@@ -65,24 +60,18 @@ def view(request: HttpRequest, key: str) -> HttpResponse:
     with rights.as_user(AnonymousUser()):
         is_hidden = link is None or sharing.shows_hidden(link)
     if link is None or link.visibility != LinkVisibility.PUBLIC or is_hidden:
-        problem = "There is no comparison here that anyone may see."
-        return _answer("compare/embed.html", {"problem": problem}, 404)
+        return _answer({"problem": "There is no comparison here that anyone may see."}, 404)
     if sharing.is_over(link):
         problem = f"This comparison has expired: {link.expires_on:%Y-%m-%d} was its last day."
-        return _answer("compare/embed.html", {"problem": problem}, 410)
+        return _answer({"problem": problem}, 410)
     pinned = records.read(link)
-    test, category = request.GET.get("test"), request.GET.get("category")
-    tables = [
-        table
-        for table in pinned.tables
-        if test in (None, table.test) and category in (None, table.category)
-    ]
+    tables = pinned.tables_of(request.GET)
     if not pinned.is_intact:
         problem = "These numbers are not those that were shared: the stored row was changed."
-        return _answer("compare/embed.html", {"problem": problem}, 409)
+        return _answer({"problem": problem}, 409)
     if not tables:
         problem = "This comparison has no such table. Leave out test and category for all."
-        return _answer("compare/embed.html", {"problem": problem}, 404)
+        return _answer({"problem": problem}, 404)
     # All rows: a wiki has nothing to show hidden ones with.
     stored_view = records.view_of(link, pinned, QueryDict())
     view = replace(stored_view, important=False, verdicts=(), least_percent=0.0)
@@ -96,12 +85,12 @@ def view(request: HttpRequest, key: str) -> HttpResponse:
         "address": request.build_absolute_uri(reverse("compare:permalink", args=[key])),
         "placed": folds.with_folds(sections(tables), lambda section: section.test),
     }
-    return _answer("compare/embed.html", context, 200)
+    return _answer(context, 200)
 
 
-def _answer(template: str, context: dict[str, object], status: int) -> HttpResponse:
+def _answer(context: dict[str, object], status: int) -> HttpResponse:
     # Rendered without the request: no session is opened, and no cookie is set.
-    answer = HttpResponse(render_to_string(template, context), status=status)
+    answer = HttpResponse(render_to_string("compare/embed.html", context), status=status)
     answer["Content-Security-Policy"] = policy()
     is_cacheable = status == 200 and settings.ANONYMOUS_READING
     answer["Cache-Control"] = "public, max-age=60" if is_cacheable else "no-store"

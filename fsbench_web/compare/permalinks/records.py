@@ -57,6 +57,15 @@ class PinnedComparison:
         """What was measured of the work profiles that its tables are ranked by."""
         return [table.work for table in self.tables if table.work is not None]
 
+    def tables_of(self, query: QueryDict) -> list[DeltaTable]:
+        """Its tables of one test and category, where ``query`` names them."""
+        test, category = query.get("test"), query.get("category")
+        return [
+            table
+            for table in self.tables
+            if test in (None, table.test) and category in (None, table.category)
+        ]
+
     @property
     def sorted_run_ids(self) -> list[int]:
         return sorted(self.run_ids)

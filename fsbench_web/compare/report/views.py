@@ -1,6 +1,6 @@
 """The report of a study: one page, for the screen and the printer."""
 
-from urllib.parse import urlencode
+from dataclasses import replace
 
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
@@ -16,11 +16,15 @@ from fsbench_web.compare.selection.fields import CONTENDERS
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, units_of
 from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.confounding import order_over_time
-from fsbench_web.compare.tables.delta_tables import answer_of, comparison, tables_and_notice
+from fsbench_web.compare.tables.delta_tables import (
+    answer_of,
+    comparison,
+    in_units_of,
+    tables_and_notice,
+)
 from fsbench_web.core.comparison.answer_shown import answer_context
 from fsbench_web.core.comparison.matrix import matrix_of
 from fsbench_web.core.comparison.rows import DeltaTable
-from fsbench_web.core.units import BINARY
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.scores.source_runs import spans_of
@@ -65,7 +69,8 @@ def html(request: HttpRequest, slug: str) -> HttpResponse:
         ],
         "commands": by_command_lines(method.series),
         "silent": dict.fromkeys(row.configuration for row in method.series if not row.commands),
-        **_queries(spec, tables),
+        "query": replace(spec, units="").to_query(),
+        "file_query": in_units_of(spec, tables).to_query(),
     }
     return render(request, "compare/report.html", context)
 
@@ -92,13 +97,3 @@ def _work(spec: ComparisonSpec, query: QueryDict) -> tuple[list[str], list[Delta
     return [
         sentence for work_answer in work_comparison.work for sentence in work_answer.sentences
     ], work_comparison.tables
-
-
-def _queries(spec: ComparisonSpec, tables: list[DeltaTable]) -> dict[str, str]:
-    """Queries of the API that give the numbers; ``file_query`` in the units of the page."""
-    units = spec.units
-    if not units and any(table.has_printed_units for table in tables):
-        units = BINARY  # the API answers as printed, unless it is asked
-    pairs = [("study", spec.studies[0]), *([("by", spec.by)] if spec.by != "filesystem" else [])]
-    in_units = [*pairs, *([("units", units)] if units else [])]
-    return {"query": urlencode(pairs), "file_query": urlencode(in_units)}

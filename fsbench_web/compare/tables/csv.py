@@ -43,11 +43,14 @@ def write(tables: Iterable[DeltaTable]) -> str:
     for table in all_tables:
         columns = columns_of(table)
         chosen = [columns[name] for name in names]
-        writer.writerows([_cell(column.value_of(row)) for column in chosen] for row in table.rows)
+        writer.writerows([cell(column.value_of(row)) for column in chosen] for row in table.rows)
     return out.getvalue()
 
 
-def _cell(value: Value) -> str:
+def cell(value: Value | tuple[str, ...]) -> str:
+    """A value as a cell: nothing is an empty one, several are joined by ";"."""
+    if isinstance(value, tuple):
+        value = ";".join(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     return as_text(value) if value is None or isinstance(value, str) else str(value)

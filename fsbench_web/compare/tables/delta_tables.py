@@ -1,6 +1,6 @@
 """Delta tables as in Appendix A of the Unisys 2005 paper: the same for page, CSV, API and link."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,6 +24,7 @@ from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.comparison.significance import Rule, with_verdicts
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.core.scoring.quality import NOT_FLUSHED
+from fsbench_web.core.units import BINARY
 from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.cells import TooManyValues, cells_of_runs
 from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
@@ -231,6 +232,12 @@ def refuse_unknown_parts(spec: ComparisonSpec) -> None:
     problems = replace(EVERYTHING, part_tests=spec.part_tests).unknown_values(score_choices())
     if problems:
         raise SpecError(problems, "part_test")
+
+
+def in_units_of(spec: ComparisonSpec, tables: Iterable[DeltaTable]) -> ComparisonSpec:
+    """The address whose answer of the API has the units of the page with these tables."""
+    is_converted = not spec.units and any(table.has_printed_units for table in tables)
+    return replace(spec, units=BINARY) if is_converted else spec
 
 
 def _baseline(spec: ComparisonSpec, contenders: Sequence[Contender]) -> str:

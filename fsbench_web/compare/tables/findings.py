@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 from fsbench_web.compare.selection.folds import folded_tests
 from fsbench_web.compare.tables import emulation
-from fsbench_web.compare.tables.verdicts.reasons import missing_words, rule
 from fsbench_web.compare.tables.verdicts.uncertainty import (
     NOT_KNOWN,
     effect,
+    missing_words,
     names_in_words,
     pair_verdict,
     percents,
+    rule,
     what_would_decide,
 )
 from fsbench_web.core import numbers

@@ -28,6 +28,7 @@ from fsbench_web.compare.tables.bounds import BoundedComparison, by_rows
 from fsbench_web.compare.tables.delta_tables import (
     comparison,
     delta_tables,
+    in_units_of,
     refuse_unknown_parts,
     relaxed_filters,
 )
@@ -35,9 +36,7 @@ from fsbench_web.compare.tables.query import field_of
 from fsbench_web.compare.views.rows_of_tests import of_tests, rows_of, test_context
 from fsbench_web.compare.views.shown import TESTS, ShownComparison, page_context, read
 from fsbench_web.core.comparison.contenders import coverage
-from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring import testnames
-from fsbench_web.core.units import BINARY
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Score, Series, Study
 from fsbench_web.studies.scores.cells import CellsByTest, TooManyValues, cells_of_runs
 from fsbench_web.studies.scores.queries import NO_PAPERS, ONLY_PAPERS
@@ -80,7 +79,7 @@ def share_context(user: User | AnonymousUser, shown: ShownComparison) -> dict[st
     return {
         "share_form": SharingForm() if rights.may(user, rights.Action.SHARE) else None,
         "file_formats": [(each.suffix, each.label) for each in FORMATS.values()],
-        "json_query": _for_programs(shown.spec, shown.tables).to_query(),
+        "json_query": in_units_of(shown.spec, shown.tables).to_query(),
     }
 
 
@@ -126,12 +125,6 @@ def tables_of_tests(request: HttpRequest, slug: str = "") -> HttpResponse:
     context |= {"table_form": "filters"} if is_part and study is None else {"table_form": FORM}
     name = "compare/test_parts" if is_part else "compare/tests_page"
     return render(request, f"{name}.html", context)
-
-
-def _for_programs(spec: ComparisonSpec, tables: Iterable[DeltaTable]) -> ComparisonSpec:
-    """The address whose answer of the API has the units of the page."""
-    is_converted = not spec.units and any(table.has_printed_units for table in tables)
-    return replace(spec, units=BINARY) if is_converted else spec
 
 
 def _why_nothing(spec: ComparisonSpec) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from fsbench_web.compare.selection.table_view import (
 )
 from fsbench_web.compare.selection.wording import change_words
 from fsbench_web.compare.tables.columns import Value, columns_of, half_width_of
-from fsbench_web.compare.tables.verdicts import reasons, uncertainty
+from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.core import numbers
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.stats import verdicts
@@ -265,7 +265,7 @@ def _signed(value: float | None, verdict: Verdict | None, view: TableView) -> Ce
 
 def _standing(words: str, verdict: Verdict | None) -> tuple[Opened, ...]:
     """Whether the best is ahead of the row by more than chance (of the best: of all), and why."""
-    return ((words, reasons.reason_sentences(verdict) if verdict else ""),) if words else ()
+    return ((words, uncertainty.reason_sentences(verdict) if verdict else ""),) if words else ()
 
 
 def _share(view: TableView) -> Callable[[DeltaRow], Cell]:

@@ -8,8 +8,13 @@ from math import log2
 from fsbench_web.compare.selection.profiles import RequestedProfile, requested_profiles
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables.query import Field, TableContenders, field_of
-from fsbench_web.compare.tables.work.entries import Entry, entries_of
-from fsbench_web.compare.tables.work.shares import Ceilings, share_of_work, without_ceiling
+from fsbench_web.compare.tables.work.entries import (
+    Ceilings,
+    Entry,
+    entries_of,
+    share_of_work,
+    without_ceiling,
+)
 from fsbench_web.core import units
 from fsbench_web.core.comparison.contenders import (
     Contender,

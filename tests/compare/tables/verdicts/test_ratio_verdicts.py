@@ -16,7 +16,8 @@ from django.test import Client
 from fsbench_web.api.results.comparison import table_of
 from fsbench_web.compare.pictures.sections import charts
 from fsbench_web.compare.tables import findings
-from fsbench_web.compare.tables.verdicts import reasons, uncertainty
+from fsbench_web.compare.tables.verdicts import uncertainty
+from fsbench_web.compare.tables.verdicts.uncertainty import reason_sentences
 from fsbench_web.core.comparison.headlines import line_against
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.comparison.significance import Rule, family_of, verdict_of_pair, with_verdicts
@@ -167,22 +168,22 @@ def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired()
     assert (lone.status, lone.method, lone.blocks) == ("tie", "unpaired", 0)
     assert lone.more_blocks
     assert lone.more_blocks > 3
-    assert "They share no block" in reasons.reason_sentences(lone)
-    assert f"About {lone.more_blocks} shared blocks would decide." in reasons.reason_sentences(lone)
+    assert "They share no block" in reason_sentences(lone)
+    assert f"About {lone.more_blocks} shared blocks would decide." in reason_sentences(lone)
 
 
 def test_two_blocks_are_too_few_and_studies_share_none() -> None:
     pair = (in_blocks("ext4", EXT4[:2]), in_blocks("xfs", XFS[:2]))
     two = verdict_of(with_verdicts([table(*pair)])[0], "xfs")
     assert (two.method, two.blocks) == ("unpaired", 2)
-    assert "They share 2 blocks; pairing needs 3." in reasons.reason_sentences(two)
+    assert "They share 2 blocks; pairing needs 3." in reason_sentences(two)
     apart = table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS, study="other"))
     assert verdict_of(with_verdicts([apart])[0], "xfs").method == "unpaired"
 
 
 def test_nothing_is_wanted_of_what_was_not_tested() -> None:
     [judged_table] = with_verdicts([table(row("ext4", 100.0), row("xfs", 100.0))])
-    assert reasons.reason_sentences(verdict_of(judged_table, "ext4")) == "The scores are the same."
+    assert reason_sentences(verdict_of(judged_table, "ext4")) == "The scores are the same."
 
 
 def test_who_has_the_same_score_is_tied_and_not_one_of_them_the_best() -> None:
@@ -222,7 +223,7 @@ def test_what_is_equal_is_said_to_be_and_nobody_is_best_of_what_is_not_known() -
         "equal",
         "equivalent to ext4",
     )
-    assert "less than 2%" in reasons.reason_sentences(equal)
+    assert "less than 2%" in reason_sentences(equal)
     assert "equivalent to ext4, within 2%" in findings.findings([judged_table])[0].text
     [narrow] = with_verdicts([table(*judged_table.rows)], Rule(equivalence_percent=0.05))
     assert verdict_of(narrow, "xfs").status == "significant"
@@ -272,7 +273,7 @@ def test_a_best_case_that_its_means_do_not_put_ahead_is_no_winner() -> None:
     assert (lead.status, lead.reasons) == ("tie", ("order", "of_means"))
     assert lead.candidate_p == 1
     # It is decided, and not as the scores stand: no blocks are wanted.
-    assert "would decide" not in error_text(judged_table) + reasons.reason_sentences(lead)
+    assert "would decide" not in error_text(judged_table) + reason_sentences(lead)
 
 
 @pytest.mark.parametrize("faster", [64_000_000.0, 55_857_768.0])
@@ -291,7 +292,7 @@ def test_ticks_of_a_timer_that_come_out_the_same_decide_nothing(faster: float, b
         word in error_text(judged_table) for word in ("faster", "equivalent", "would decide")
     )
     if faster > 60_000_000:
-        assert "The timer is too coarse" in reasons.reason_sentences(verdict)
+        assert "The timer is too coarse" in reason_sentences(verdict)
         unflagged = [each._replace(flags=()) for each in ticks]
         assert verdict_of(with_verdicts([table(*unflagged)])[0], "xfs").status == "significant"
 
@@ -325,11 +326,11 @@ def test_a_permalink_of_before_reads_as_it_did() -> None:
     best_row = row("ext4", 100, best=True, verdict=old)
     assert uncertainty.verdict_words(best_row) == "inconclusive against xfs"
     assert table(best_row, row("xfs", 95)).mark_of(best_row) == "best"
-    assert "The means differ by 5.00%" in reasons.reason_sentences(old)
+    assert "The means differ by 5.00%" in reason_sentences(old)
     holm = {"reasons": ["holm"], "method": "paired", "p_value": 0.02, "p_holm": 0.2, "blocks": 5}
     among = Verdict.from_dict(stored_verdict | holm)
     assert (among.status, among.q_value, among.deviation) == ("tie", None, None)
-    assert "p is 0.2 by Holm's correction" in reasons.reason_sentences(among)
+    assert "p is 0.2 by Holm's correction" in reason_sentences(among)
     assert DeltaTable.from_dict(table(best_row, row("xfs", 95, verdict=among)).as_dict())
 
 
@@ -468,7 +469,7 @@ def test_a_step_of_the_last_digit_is_no_difference() -> None:
     [judged_table] = with_verdicts([table(apart("ext4", [2.4, 2.4]), apart("xfs", [2.5, 2.5]))])
     verdict = verdict_of(judged_table, "ext4")
     assert (verdict.status, verdict.reasons) == ("tie", ("rounded", "no_scatter"))
-    sentences = reasons.reason_sentences(verdict)
+    sentences = reason_sentences(verdict)
     assert "Rounding to the last digit" in sentences
     [judged_table] = with_verdicts([table(apart("ext4", [2.4, 2.4]), apart("xfs", [4.8, 4.8]))])
     verdict = verdict_of(judged_table, "ext4")
@@ -544,7 +545,7 @@ def test_a_difference_of_few_blocks_among_many_says_so(
     [judged_table] = with_verdicts([table(*rows)])
     verdict = verdict_of(judged_table, "c0")
     assert (verdict.status, verdict.method, verdict.blocks) == ("significant", "paired", blocks)
-    sentences = reasons.reason_sentences(verdict)
+    sentences = reason_sentences(verdict)
     few = f"{blocks} blocks are few for {contenders} contenders"
     assert (few in sentences) == (needed is not None)
     assert needed is None or f"Measure {needed} blocks." in sentences
@@ -574,7 +575,7 @@ def test_samples_of_single_runs_call_nobody_faster() -> None:
         assert delta_row.verdict is not None
         assert (delta_row.verdict.status, delta_row.verdict.reasons) == ("unknown", ("samples",))
         assert (delta_row.verdict.p_value, delta_row.verdict.ratio) == (None, None)
-        sentences = reasons.reason_sentences(delta_row.verdict)
+        sentences = reason_sentences(delta_row.verdict)
         assert "samples of one run do not tell the next run" in sentences
         assert "Measure both in at least 3 shared blocks" in sentences
     assert uncertainty.verdict_words(best) == "not known against btrfs and ext4"
@@ -612,7 +613,7 @@ def test_samples_stay_what_freenix_2002_takes_them_for() -> None:
     [judged_table] = with_verdicts([table(*rows)], Rule(FREENIX))
     verdict = verdict_of(judged_table, "ext4")
     assert (verdict.status, verdict.reasons) == ("significant", ("samples",))
-    assert "samples of one run" in reasons.reason_sentences(verdict)
+    assert "samples of one run" in reason_sentences(verdict)
 
 
 def test_samples_around_zero_are_not_left_to_the_other_rule() -> None:
@@ -632,7 +633,7 @@ def test_a_difference_by_trials_of_single_runs_says_that_it_is_within_them() -> 
     assert best.verdict is not None
     assert uncertainty.verdict_words(best) == "faster, unpaired, within one run"
     assert uncertainty.verdict_words(other) == "slower, unpaired, within one run"
-    assert "trials of one run" in reasons.reason_sentences(best.verdict)
+    assert "trials of one run" in reason_sentences(best.verdict)
     whole = [in_blocks("ext4", EXT4), in_blocks("xfs", XFS, first=9)]
     [judged_table] = with_verdicts([table(*whole)])
     assert "within one run" not in "".join(map(uncertainty.verdict_words, judged_table.rows))

@@ -15,7 +15,8 @@ from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.delta_tables import delta_tables
-from fsbench_web.compare.tables.verdicts import reasons, uncertainty
+from fsbench_web.compare.tables.verdicts import uncertainty
+from fsbench_web.compare.tables.verdicts.uncertainty import reason_sentences
 from fsbench_web.compare.views import table_cells
 from fsbench_web.core.comparison import significance as subject
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
@@ -175,14 +176,12 @@ def test_a_difference_below_the_margin_reads_as_below() -> None:
     )
     [verdict] = [each.verdict for each in judged_table.rows if each.best]
     assert verdict is not None
-    assert "The means differ by 9.999%, less than the rule's 10%." in reasons.reason_sentences(
-        verdict
-    )
+    assert "The means differ by 9.999%, less than the rule's 10%." in reason_sentences(verdict)
     [judged_table] = judged_tables(
         [table(row("a", 95, interval_around(95)), row("b", 100, interval_around(100)))]
     )
     assert judged_table.rows[0].verdict is not None
-    assert "differ by 5.00%, less than" in reasons.reason_sentences(judged_table.rows[0].verdict)
+    assert "differ by 5.00%, less than" in reason_sentences(judged_table.rows[0].verdict)
 
 
 def test_of_times_the_shortest_is_ahead() -> None:
@@ -216,7 +215,7 @@ def test_the_pairs_of_a_table_are_tested_at_once_and_no_others() -> None:
     verdict = next(each.verdict for each in among.rows if each.contender == "a")
     assert verdict is not None
     assert (verdict.status, verdict.reasons, verdict.tested) == ("tie", ("many",), 92 * 91 // 2)
-    assert "not among all pairs shown" in reasons.reason_sentences(verdict)
+    assert "not among all pairs shown" in reason_sentences(verdict)
 
 
 def test_a_best_that_was_picked_by_its_numbers_is_tested_among_all_pairs() -> None:
@@ -447,7 +446,7 @@ def test_without_any_scatter_it_is_said_that_there_was_none_to_judge_by() -> Non
     ] * 2
     for each in judged_table.rows:
         assert each.verdict is not None
-        assert "no scatter to judge by" in reasons.reason_sentences(each.verdict)
+        assert "no scatter to judge by" in reason_sentences(each.verdict)
     assert uncertainty.verdict_words(best) == "faster, FREENIX rule, no scatter"
     assert uncertainty.verdict_words(other) == "slower, FREENIX rule, no scatter"
 
@@ -459,5 +458,5 @@ def test_where_one_side_scatters_nothing_is_said_of_it() -> None:
     verdict = judged_table.rows[1].verdict
     assert verdict is not None
     assert verdict.status == "significant"
-    assert "no scatter" not in reasons.reason_sentences(verdict)
+    assert "no scatter" not in reason_sentences(verdict)
     assert "no scatter" not in uncertainty.verdict_words(judged_table.rows[1])
