@@ -111,7 +111,6 @@ class Footnote:
 
 
 def footnotes(table: DeltaTable) -> list[Footnote]:
-    """The flags of a table in the order in which they come, lettered."""
     flags = list(dict.fromkeys(flag for row in table.rows for flag in row.flags))
     return [
         Footnote(_letter(place), flag, flag_label(flag), flag_meaning(flag))

@@ -51,7 +51,6 @@ class PaperTable:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Those that all rows of its table have."""
         return self.study.common_flags if self.study else ()
 
     @property
@@ -121,7 +120,6 @@ def _best(rows: Iterable[DeltaRow]) -> set[str]:
 
 
 def agreement(tables: Iterable[PaperTable]) -> Agreement:
-    """Counts over the tables that both have."""
     shared = [table for table in tables if table.study is not None]
     judged = [table.is_same_best for table in shared if table.is_same_best is not None]
     return Agreement(
@@ -135,8 +133,6 @@ def agreement(tables: Iterable[PaperTable]) -> Agreement:
 
 @dataclass(frozen=True)
 class TestTables:
-    """The tables of one test."""
-
     __test__ = False  # not a test of pytest's
 
     test: str
@@ -145,7 +141,6 @@ class TestTables:
 
 
 def by_test(tables: Iterable[PaperTable]) -> list[TestTables]:
-    """The tables by test, in their order."""
     entries: dict[str, TestTables] = {}
     for table in tables:
         test = table.paper.test

@@ -59,7 +59,6 @@ def page(request: HttpRequest, slug: str, paper: str) -> HttpResponse:
 @require_safe
 @requires(Action.READ)
 def file(request: HttpRequest, slug: str, paper: str, suffix: str) -> HttpResponse:
-    """The same numbers as a file, unrounded."""
     file_format = files.FORMATS.get(suffix)
     if file_format is None:
         suffixes = " and ".join(files.FORMATS)

@@ -39,7 +39,6 @@ def policy() -> str:
 
 
 def snippet(link: Permalink, address: str) -> SafeString:
-    """The HTML element to paste into a wiki. ``address`` is absolute."""
     return format_html(
         '<iframe src="{}" title="{}" width="100%" height="{}" loading="lazy" '
         'referrerpolicy="no-referrer" sandbox="allow-popups" style="border:1px solid #d5dbe3">'

@@ -137,7 +137,6 @@ def withdraw(key: str, by: AbstractBaseUser) -> bool:
 
 @transaction.atomic
 def delete(link: Permalink, by: AbstractBaseUser) -> None:
-    """For good, with its numbers."""
     author = link.created_by.get_username() if link.created_by else None
     link.delete()
     audit.note(by, "permalink deleted", f"permalink {link.key}", title=link.title, author=author)
@@ -232,7 +231,6 @@ def _named_today(tables: Sequence[DeltaTable]) -> list[DeltaTable]:
 
 
 def _shown_values(tables: Iterable[DeltaTable]) -> dict[tuple[str, str, str, str], object]:
-    """What each row says: score, best or not, flags."""
     return {
         (table.test, table.category, table.unit, row.contender): (
             row.score,

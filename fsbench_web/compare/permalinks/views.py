@@ -97,7 +97,6 @@ def expired_page(request: HttpRequest, link: Permalink) -> HttpResponse:
 
 
 def _permissions(request: HttpRequest, link: Permalink) -> dict[str, bool]:
-    """What its pages offer to whoever asks."""
     return {
         "is_own": request.user.is_authenticated and link.created_by_id == request.user.pk,
         "may_change": sharing.may_change(link, request.user),
@@ -106,7 +105,6 @@ def _permissions(request: HttpRequest, link: Permalink) -> dict[str, bool]:
 
 
 def _comparison(request: HttpRequest) -> str:
-    """The page that shows what is to be shared, in the same way."""
     query = request.POST.get("query", "")
     try:
         spec, view = _shared_comparison(query, request.POST.get("view"))
@@ -205,7 +203,6 @@ def _answer_of(link: Permalink, pinned: records.PinnedComparison) -> dict[str, A
 @of_permalink
 @requires(Action.READ)
 def charts(request: HttpRequest, link: Permalink, test: str) -> HttpResponse:
-    """The bar charts of one test, of the pinned numbers."""
     tables = records.read(link).tables
     return charts_answer(request, tables, test, contenders_of(tables))
 
@@ -287,7 +284,6 @@ def edit(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 @requires(Action.WITHDRAW)
 def delete(request: HttpRequest, key: str) -> HttpResponse:
-    """Ask, then delete for good."""
     link = _withdrawable_permalink(request, key)
     if request.method != "POST":
         context = {"permalink": link, **_permissions(request, link)}

@@ -48,8 +48,6 @@ class Grid:
 
 @dataclass(frozen=True)
 class ReportTest:
-    """One test: what its tables show in sentences, and the tables."""
-
     label: str
     sentences: list[Finding] = field(default_factory=list)
     tables: list[Grid] = field(default_factory=list)
@@ -102,7 +100,6 @@ def printed_tables(tables: Sequence[DeltaTable]) -> Sequence[DeltaTable]:
 def _tests(
     tables: Sequence[DeltaTable], printed: Sequence[DeltaTable], places: Mapping[int, str]
 ) -> list[ReportTest]:
-    """The tests of the printed tables."""
     tests = {table.test: ReportTest(testnames.label(table.test)) for table in printed}
     for finding in findings.findings(tables, lambda table: places[id(table)]):
         if finding.test in tests:

@@ -76,7 +76,6 @@ def html(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _spec(request: HttpRequest, study: Study) -> ComparisonSpec:
-    """The comparison whose tables the report has."""
     by = request.GET.get("by") or next(
         (section.get("by", "") for section in study.sections if section["kind"] == "tables"), ""
     )

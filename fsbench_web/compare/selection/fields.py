@@ -280,7 +280,6 @@ class Filter:
 
     @property
     def title(self) -> str:
-        """For headings."""
         return self.plural[:1].upper() + self.plural[1:]
 
     def unknown(self, values: Iterable[str], choices: ScoreChoices) -> list[str]:

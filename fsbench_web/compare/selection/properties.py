@@ -34,7 +34,6 @@ class Property:
 
     @property
     def title(self) -> str:
-        """For headings."""
         return self.plural[:1].upper() + self.plural[1:]
 
 

@@ -178,7 +178,6 @@ class ComparisonSpec:
         return replace(self, **default)
 
     def with_profile(self, name: str) -> "ComparisonSpec":
-        """The same by this profile."""
         return replace(self, profile=name)
 
     @property
@@ -200,7 +199,6 @@ class ComparisonSpec:
 
     @property
     def is_part(self) -> bool:
-        """Whether some of the tables of ``whole`` are shown."""
         return bool(self.part_tests or self.part_categories)
 
     @property
@@ -212,12 +210,10 @@ class ComparisonSpec:
 
     @property
     def without_work(self) -> "ComparisonSpec":
-        """The same ranked by tests and categories."""
         return replace(self, profile="", operations=(), block="", file="", cached="", flushed="")
 
     @property
     def has_range(self) -> bool:
-        """Whether it ranks by a range of sizes."""
         return bool(self.operations or self.block or self.file or self.cached or self.flushed)
 
     @property
@@ -242,7 +238,6 @@ class ComparisonSpec:
         )
 
     def shows(self, test: str, category: str) -> bool:
-        """Whether a table of the whole is in the part that is shown."""
         return (not self.part_tests or test in self.part_tests) and (
             not self.part_categories or category in self.part_categories
         )

@@ -128,12 +128,10 @@ class TableView:
 
     @property
     def is_filtered(self) -> bool:
-        """Whether rows are hidden."""
         return bool(self.important or self.verdicts or self.least_percent)
 
     @property
     def is_usual(self) -> bool:
-        """Whether the fold of what is seldom chosen has nothing to show."""
         plain = (self.verdicts, self.least_percent, self.columns, self.pinned, self.deltas)
         return not any(plain) and not self.numbers
 
@@ -158,7 +156,6 @@ def without_view(query: QueryDict) -> QueryDict:
 
 
 def joined(*queries: str) -> str:
-    """Query strings as one."""
     return "&".join(filter(None, queries))
 
 

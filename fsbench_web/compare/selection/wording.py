@@ -127,7 +127,6 @@ def in_words(spec: ComparisonSpec, choices: ScoreChoices) -> str:
 
 
 def work_words(spec: ComparisonSpec) -> str:
-    """What is ranked by instead of tests and categories."""
     if spec.profile:
         return f"the work profile {spec.profile}"
     parts = [

@@ -100,7 +100,6 @@ def columns_of(table: DeltaTable) -> dict[str, Column]:
 
 
 def half_width_of(row: DeltaRow) -> float | None:
-    """Of the 95% interval, in the table's unit."""
     return row.interval.half_width if row.interval else None
 
 

@@ -14,8 +14,6 @@ Span = tuple[datetime, datetime]
 
 @dataclass(frozen=True)
 class MeasuredPeriod:
-    """When the runs of a contender were measured, first and last."""
-
     contender: str
     first: datetime
     last: datetime
@@ -55,7 +53,6 @@ def order_over_time(
 
 
 def _shares_block(tables: Iterable[DeltaTable]) -> bool:
-    """Whether any two contenders were measured in the same block."""
     first: dict[tuple[str, str], str] = {}
     return any(
         block and first.setdefault((row.study, block), row.contender) != row.contender

@@ -80,7 +80,6 @@ class Comparison:
 
     @cached_property
     def emulated(self) -> emulation.Notice | None:
-        """What to say of emulated results; None where there is none."""
         return emulation.notice(self.spec, self.tables, len(self.left_out))
 
     @cached_property
@@ -90,7 +89,6 @@ class Comparison:
 
     @cached_property
     def shown_series(self) -> frozenset[int]:
-        """The series that any row is a score of."""
         return frozenset(
             contender.row.series_id for table in self.shown_contenders for contender in table
         )

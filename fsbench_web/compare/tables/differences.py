@@ -74,7 +74,6 @@ class Differences:
 
     @cached_property
     def unsure(self) -> tuple[Difference, ...]:
-        """What may differ, for all that is known."""
         return tuple(d for d in self.properties if not d.is_compared and d.is_unsure)
 
     @cached_property

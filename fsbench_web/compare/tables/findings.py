@@ -248,7 +248,6 @@ def _before(row: DeltaRow, table: DeltaTable) -> list[Part]:
 
 
 def _outcome(verdict: Verdict | None, others: Sequence[DeltaRow]) -> str:
-    """How sure the lead over the others is, in a few words."""
     if verdict is None:
         return NOT_KNOWN
     names = names_in_words(verdict.against)
@@ -268,14 +267,12 @@ def _outcome(verdict: Verdict | None, others: Sequence[DeltaRow]) -> str:
 
 
 def _names_of(others: Sequence[DeltaRow], status: str) -> str:
-    """Those against whom the best stands so, in words; "" for none."""
     return names_in_words(
         [row.contender for row in others if row.verdict and row.verdict.status == status]
     )
 
 
 def _difference(verdict: Verdict | None, behind: DeltaRow) -> str:
-    """By how much the best is faster than the row behind it."""
     if verdict is None or verdict.status != SIGNIFICANT:
         return pair_verdict(verdict)
     if size := effect(verdict.turned()):
@@ -339,5 +336,4 @@ def _title(table: DeltaTable) -> str:
 
 
 def _spread(table: DeltaTable) -> float | None:
-    """Delta 1 of the last row."""
     return table.best_first[-1].delta1_percent

@@ -72,7 +72,6 @@ class Field:
         return {key: value.slug for key, value in self.values.items()}
 
     def value_of(self, facts: SeriesFacts) -> Value:
-        """The contender that a series belongs to."""
         return self.values[facts.series_id if self.by == SERIES else facts.configuration_id]
 
     def announced(self, spec: ComparisonSpec) -> frozenset[int]:
@@ -272,7 +271,6 @@ _Ranked = list[tuple[TableKey, list[BestPerValue]]]
 def _best_by_table(
     field: Field, candidates: Sequence[Candidate], series: Mapping[int, SeriesFacts], units: str
 ) -> _Ranked:
-    """The best score of each contender, by table."""
     values = {pk: field.value_of(series[pk]) for pk in {one.series_id for one in candidates}}
     return best_by_table(candidates, values, series, units)
 

@@ -28,7 +28,6 @@ class CheckedStatement:
 
     @property
     def slug(self) -> str:
-        """For classes."""
         return {CONFIRMED: "is-ok", DIFFERS: "is-warn"}.get(self.verdict, "")
 
 

@@ -155,12 +155,10 @@ def _view(context: Context) -> TableView:
 
 
 def _is_hidden(table: DeltaTable, view: TableView) -> bool:
-    """Whether the view shows no row of the table."""
     return bool(table.rows) and len(hidden_places(table, view)) == len(table.rows)
 
 
 def _unit(table: DeltaTable, view: TableView) -> str:
-    """What all scores of the table have in common."""
     runs = table.runs_of_each
     return "".join(
         [
@@ -174,7 +172,6 @@ def _unit(table: DeltaTable, view: TableView) -> str:
 
 
 def _read_unit(table: DeltaTable, view: TableView) -> str:
-    """The unit that its scores are written in."""
     if table.unit == SUM:
         return unit_words(table.unit)
     return table.unit if view.is_exact else table.scale.unit
@@ -217,13 +214,11 @@ def table_tools(
 
 @register.filter
 def of_sections(sections: Iterable[Section]) -> list[DeltaTable]:
-    """All tables of a comparison."""
     return [table for section in sections for table in section.tables]
 
 
 @register.simple_tag(takes_context=True)
 def is_left_out(context: Context, row: TestRow) -> bool:
-    """Whether the view shows nothing of the tables of a test."""
     view = _view(context)
     tables = [table for section in row.groups for table in section.tables if table.rows]
     return bool(tables) and all(_is_hidden(table, view) for table in tables)

@@ -20,7 +20,6 @@ register = template.Library()
 
 @register.filter
 def sentence(finding: Finding | CheckedStatement) -> SafeString:
-    """The parts of a sentence, with their links."""
     return SafeString("".join(map(_part, finding.parts)))
 
 

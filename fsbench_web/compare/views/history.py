@@ -76,7 +76,6 @@ def page(request: HttpRequest) -> HttpResponse:
 def _watch_form(
     request: HttpRequest, series: Series, test: str, category: str, along: str, margin: int
 ) -> WatchForm | None:
-    """For who is signed in and looks at a line."""
     if not test or not isinstance(request.user, User):
         return None
     return WatchForm(

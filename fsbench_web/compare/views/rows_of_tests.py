@@ -48,7 +48,6 @@ class TestRow:
 
     @property
     def row_count(self) -> int:
-        """How many rows its tables have."""
         return sum(len(table.rows) for part in self.groups for table in part.tables)
 
 
@@ -86,7 +85,6 @@ def _row(first: Section, cpu: Section | None, address: str) -> TestRow:
 
 
 def of_tests(rows: Sequence[TestRow], tests: Collection[str]) -> list[TestRow]:
-    """The rows that have one of ``tests``; all where there are none."""
     return [row for row in rows if not tests or any(part.test in tests for part in row.groups)]
 
 

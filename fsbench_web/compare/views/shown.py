@@ -88,7 +88,6 @@ class Address:
         return by if by in CONTENDERS else "filesystem"
 
     def spec_of(self, query: QueryDict) -> ComparisonSpec:
-        """The comparison that ``query`` asks for. Raises SpecError."""
         rest = without_view(query)
         for name in _PLACE:
             rest.pop(name, None)
@@ -112,7 +111,6 @@ class Address:
         return joined(place, by, spec.to_query(), self.view.to_query())
 
     def page(self, spec: ComparisonSpec, tab: str = "", categories: str | None = None) -> str:
-        """The page at one of its tabs."""
         path = (
             reverse("studies:study", args=[self.study.slug])
             if self.study
@@ -184,7 +182,6 @@ class ShownComparison:
 
     @property
     def part_context(self) -> dict[str, Any]:
-        """Which part is shown, and the way to the others."""
         part = self.limited.part
         names_study = self.address.study is None
         links = part_links(self.limited.spec, part, names_study=names_study) if part else None
@@ -192,7 +189,6 @@ class ShownComparison:
 
 
 def _section_of_tables(study: Study | None) -> dict[str, Any]:
-    """What a paper says of its tables; {} where it says nothing."""
     listed = study.sections if study else []
     return next((section for section in listed if section["kind"] == "tables"), {})
 
@@ -232,7 +228,6 @@ def _read(address: Address, spec: ComparisonSpec, tests: tuple[str, ...] = ()) -
 
 
 def _with_tests(spec: ComparisonSpec, tests: tuple[str, ...]) -> BoundedComparison:
-    """Of the comparison these tests, as much of them as a page shows."""
     if spec.from_row:
         return BoundedComparison(spec)
     return by_rows(BoundedComparison(replace(spec, part_tests=tests, from_test=0)))
@@ -256,7 +251,6 @@ def _missing(spec: ComparisonSpec, found: ShownComparison) -> tuple[str, ...]:
 
 
 def is_latency(test: str) -> bool:
-    """Whether a test says how long a single operation took."""
     return bool(testnames.latency_of(test)) or "latency" in testnames.label(test).lower()
 
 
@@ -285,7 +279,6 @@ def measured_runs(tables: Sequence[DeltaTable]) -> list[MeasuredRuns]:
 
 
 def page_context(shown: ShownComparison) -> dict[str, Any]:
-    """What ``compare/shown.html`` shows."""
     spec, address, tab = shown.spec, shown.address, shown.tab
     tables = [table for section in shown.sections for table in section.tables]
     of_runs = measured_runs(tables) if tab == RUNS and address.study is None else []
@@ -406,7 +399,6 @@ def _shared_spec(shown: ShownComparison) -> ComparisonSpec:
 
 
 def _tests_context(shown: ShownComparison, chosen: Sequence[str]) -> dict[str, Any]:
-    """The rows of the tests; those ``chosen`` by name are in no fold."""
     spec, tab, study = shown.spec, shown.tab, shown.address.study
     listed = [section for section in shown.sections if tab != LATENCY or is_latency(section.test)]
     rows = rows_context(listed, shown.address.tests(spec), spec, chosen)
@@ -424,7 +416,6 @@ def _tests_context(shown: ShownComparison, chosen: Sequence[str]) -> dict[str, A
 
 
 def _differences_context(shown: ShownComparison) -> dict[str, Any]:
-    """In what the contenders differ besides what is compared."""
     by = shown.limited.spec.by
     facts = environments_of(shown.compared.shown_series)
     return {

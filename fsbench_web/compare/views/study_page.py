@@ -51,7 +51,6 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _head_context(request: HttpRequest, study: Study, shown: ShownComparison) -> dict[str, Any]:
-    """What the page says of the study besides its comparison."""
     common = {
         "study": study,
         "by": shown.spec.by,

@@ -65,7 +65,6 @@ class Column:
 
     @property
     def order_next(self) -> str:
-        """The order that its heading asks for."""
         if self.sort == "delta":
             return "" if self.sorted_by == "best" else "best"
         if self.sorted_by.removeprefix("-") != self.sort:
@@ -88,7 +87,6 @@ def page_columns(table: DeltaTable, view: TableView) -> list[Column]:
 
 
 def contender_column(view: TableView) -> Column:
-    """The first column, which has the names."""
     return Column(
         *("contender", "Contender", lambda row: Cell(row.contender), "contender"),
         classes="",
@@ -148,7 +146,6 @@ def _columns(slug: str, table: DeltaTable, view: TableView) -> list[Column]:
 
 
 def _plain(table: DeltaTable, view: TableView, slug: str, name: str, title: str = "") -> Column:
-    """A column of the table as files have it."""
     column = columns_of(table)[name]
     classes = "num folds" if column.kind == "number" else ""
     return Column(

@@ -112,7 +112,6 @@ class ComparisonAnswer:
         return self.workloads[0].answer.standings if len(self.workloads) == 1 else ()
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON, as the API promises it."""
         return _numbers_of(self.status, self.deciding) | {
             "tests": len(self.tests),
             "significant": len(self.significant),

@@ -95,13 +95,11 @@ class AnswerChart:
 
     @property
     def title(self) -> str:
-        """The chart in words, for readers who cannot see it."""
         entries = "; ".join(row.words for row in self.rows)
         return f"Speed relative to {self.baseline}{self._intervals_words}: {entries}."
 
     @property
     def head(self) -> str:
-        """The line above the scale."""
         return f"Speed relative to {shortened(self.baseline, 20)}{self._intervals_words}"
 
     @property

@@ -28,7 +28,6 @@ class Content:
 
 @lru_cache(maxsize=4096)
 def _of_test(test: MeasuredTest) -> int:
-    """The first bytes of all cells of a test."""
     named = "\x1f".join((test.test, test.load, test.unit)).encode()
     return int.from_bytes(hashlib.sha256(named).digest()[:8], "big")
 
@@ -45,7 +44,6 @@ def _words(columns: MeasurementColumns) -> list[Words]:
 
 
 def content_of(blocks: Sequence[MeasurementColumns]) -> Content:
-    """What all blocks of a run hold; places count through the blocks."""
     if not blocks:
         return Content(hashlib.sha256().hexdigest(), None)
     first, *more = map(_words, blocks)
@@ -70,5 +68,4 @@ def content_of(blocks: Sequence[MeasurementColumns]) -> Content:
 
 
 def digest_of(*blocks: MeasurementColumns) -> str:
-    """The digest of the numbers of all blocks of a run."""
     return content_of(blocks).digest

@@ -165,7 +165,6 @@ class TestLine:
 
 
 def line_against(table: DeltaTable, baseline: str) -> TestLine:
-    """The line of a test's headline table."""
     order = table.best_first
     base = next((row for row in order if row.contender == baseline), None)
     best = (

@@ -22,7 +22,6 @@ _MOST_TESTS = 6
 
 
 def cells_of(columns: MeasurementColumns) -> Cells:
-    """What some numbers are of."""
     sizes = columns.records.astype(np.float64) + 1j * columns.files.astype(np.float64)
     order = np.argsort(columns.codes, kind="stable")
     counts = np.bincount(columns.codes, minlength=len(columns.tests))
@@ -79,7 +78,6 @@ class Repeats:
             self._last[test] = all_sizes, latest
 
     def parts(self, repeat: int) -> int:
-        """How many parts a repeat has."""
         return len(self._parts.get(repeat, ()))
 
     def places(self, cells: Cells) -> list[int]:
@@ -93,7 +91,6 @@ class Repeats:
         return sorted(repeat for repeat in self._parts if repeat > last)
 
     def has_any(self, repeat: int, cells: Cells) -> bool:
-        """Whether a repeat has some of these."""
         return any(
             len(np.intersect1d(part[test], sizes, assume_unique=True))
             for part in self._parts.get(repeat, ())
@@ -103,7 +100,6 @@ class Repeats:
 
     @property
     def unequal(self) -> list[int]:
-        """The repeats that lack something which others have."""
         total = sum(len(all_sizes) for all_sizes, _ in self._last.values())
         return [
             repeat for repeat in sorted(self._parts) if sum(self._counts(repeat).values()) < total

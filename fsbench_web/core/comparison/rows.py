@@ -190,12 +190,10 @@ class DeltaTable:
 
     @cached_property
     def has_printed_units(self) -> bool:
-        """Whether any score was converted from what its tool printed."""
         return any(row.printed_unit is not None for row in self.rows)
 
     @cached_property
     def has_shares(self) -> bool:
-        """Whether any score is set against what its raw LUN does."""
         return any(row.share is not None for row in self.rows)
 
     @cached_property
@@ -216,7 +214,6 @@ class DeltaTable:
 
     @property
     def best_first(self) -> list[DeltaRow]:
-        """The rows from the best to the worst."""
         return [self.rows[place] for place in self.nearest_first]
 
     @cached_property
@@ -235,7 +232,6 @@ class DeltaTable:
 
     @cached_property
     def is_shared_best(self) -> bool:
-        """Whether several have the best score."""
         return sum(row.best for row in self.rows) > 1
 
     @cached_property
@@ -264,7 +260,6 @@ class DeltaTable:
         return bool(row.repeats) and not self.has_published_rows
 
     def bar_of(self, row: DeltaRow) -> float:
-        """What a bar of ``row`` shows, in the table's unit."""
         return mean(row.repeats) if self.shows_mean(row) else row.score
 
     def harmonic_mean_of(self, row: DeltaRow) -> float | None:
@@ -274,12 +269,10 @@ class DeltaTable:
 
     @cached_property
     def has_published_values(self) -> bool:
-        """Whether a paper printed something about any row."""
         return any(row.published is not None for row in self.rows)
 
     @cached_property
     def has_runs(self) -> bool:
-        """Whether the number of repeats is known of any row."""
         return any(row.runs is not None for row in self.rows)
 
     @cached_property
@@ -326,7 +319,6 @@ class DeltaTable:
 
     @property
     def head(self) -> dict[str, Any]:
-        """The same without its rows."""
         return {
             "test": self.test,
             "category": self.category,
@@ -340,7 +332,6 @@ class DeltaTable:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "DeltaTable":
-        """The inverse of ``as_dict``."""
         return cls(
             test=data["test"],
             category=data["category"],

@@ -171,7 +171,6 @@ def _asked(table: DeltaTable, rule: Rule) -> _Asked:
 
 
 def _among(verdict: Verdict, equivalence_factor: int) -> Verdict:
-    """With the p-value of equivalence among all pairs of its table."""
     p = verdict.p_equivalence
     if p is None:
         return verdict

@@ -41,7 +41,6 @@ class Category:
     region: Region | None = None
 
     def holds(self, cell: Cell) -> bool:
-        """Whether the score is made of this cell."""
         return self.region is None or cell in self.region
 
 

@@ -45,7 +45,6 @@ class Point:
 
     @property
     def rate_kb_s(self) -> float:
-        """KB of 1024 bytes a second."""
         return self.rate_iops * self.block_bytes / 1024
 
     @property
@@ -174,7 +173,6 @@ class Ceiling:
 
     @property
     def kb_s(self) -> float:
-        """KB of 1024 bytes a second."""
         return self.iops * self.block_bytes / 1024
 
 

@@ -134,6 +134,5 @@ class Published:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Published":
-        """The inverse of ``as_dict``."""
         first, second = (None if text is None else Decimal(text) for text in data["printed"])
         return cls(data["best"], first, second, tuple(data["differs"]), *data["expected"])

@@ -52,7 +52,6 @@ def words(load: str) -> str:
 
 
 def label(name: str) -> str:
-    """What people read at the axis."""
     return _AXES.get(name, name or "load")
 
 

@@ -315,7 +315,6 @@ class TestColumns:
         return len(self.values)
 
     def subset(self, selection: Mask | Whole) -> "TestColumns":
-        """Some of the numbers, by mask or place."""
         return TestColumns(
             self.runs[selection],
             self.records[selection],
@@ -346,7 +345,6 @@ class TestColumns:
         return runs, places
 
     def repeats(self) -> dict[int, dict[Cell, float]]:
-        """The values of each run by cell, in the order of the runs."""
         repeats: dict[int, dict[Cell, float]] = {run: {} for run in self.by_run[0].tolist()}
         columns = (self.runs, self.records, self.files, self.values)
         for run, record, file, value in zip(*(column.tolist() for column in columns), strict=True):
@@ -354,7 +352,6 @@ class TestColumns:
         return repeats
 
     def values_by_run(self) -> dict[int, list[float]]:
-        """All values of each run, in the order of the runs."""
         values: dict[int, list[float]] = {run: [] for run in self.by_run[0].tolist()}
         for run, value in zip(self.runs.tolist(), self.values.tolist(), strict=True):
             values[run].append(value)

@@ -70,7 +70,6 @@ class SeriesContext:
     unsteady: frozenset[tuple[int, str]] = frozenset()
 
     def as_dict(self, boundaries: Mapping[str, Boundary]) -> dict[str, Any]:
-        """For ``Series.quality``."""
         return {
             "rules": RULES,
             "tool": self.tool,
@@ -121,12 +120,10 @@ class FlaggedCells:
     boundary: Boundary | None
 
     def has(self, slug: str) -> Mask:
-        """Which numbers carry a flag."""
         return np.asarray(self.bits & (1 << CELL_FLAGS.index(slug)) != 0, dtype=np.bool_)
 
 
 def judge(test: str, unit: str, columns: TestColumns, basis: SeriesContext) -> FlaggedCells:
-    """The flags of all numbers of one test of one series."""
     values = columns.values
     is_less_better = is_known(unit) and lower_is_better(unit)
     masks = {
@@ -181,7 +178,6 @@ def _boundary(columns: TestColumns, is_less_better: bool, basis: SeriesContext) 
 
 
 def slugs(bits: int) -> list[str]:
-    """The flags of one number."""
     return [slug for place, slug in enumerate(CELL_FLAGS) if bits & (1 << place)]
 
 

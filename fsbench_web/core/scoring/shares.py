@@ -75,7 +75,6 @@ class Share:
         return f"{self.percent_words} of the LUN"
 
     def sentence(self) -> str:
-        """Everything that is known of it."""
         blocks = f"the mean of {self.probes} blocks" if self.probes != 1 else "in its block"
         spread = self.spread_percent
         scatter = (
@@ -102,7 +101,6 @@ class Share:
         return replace(self, ceiling=self.ceiling * times)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: all that is kept."""
         return asdict(self)
 
     def shown_dict(self) -> dict[str, Any]:

@@ -63,14 +63,11 @@ class Repeats:
 
 @dataclass
 class Matrix:
-    """The cells of one test and series, in ``unit``."""
-
     series_id: int
     unit: str
     cells: dict[Cell, Repeats] = field(default_factory=dict)
 
     def converted(self, display_unit: DisplayUnit) -> "Matrix":
-        """The same in the unit that it is shown in."""
         cells = {
             cell: measured.converted(display_unit.times) for cell, measured in self.cells.items()
         }
@@ -120,7 +117,6 @@ class LoadCurve:
     loads: dict[str, Repeats] = field(default_factory=dict)
 
     def converted(self, display_unit: DisplayUnit) -> "LoadCurve":
-        """The same in the unit that it is shown in."""
         loads = {
             load: measured.converted(display_unit.times) for load, measured in self.loads.items()
         }
@@ -155,7 +151,6 @@ class RepeatsOfSeries:
     cells: list[int]
 
     def converted(self, display_unit: DisplayUnit) -> "RepeatsOfSeries":
-        """The same in the unit that it is shown in."""
         return replace(
             self, unit=display_unit.unit, repeats=self.repeats.converted(display_unit.times)
         )

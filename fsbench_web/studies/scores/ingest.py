@@ -72,7 +72,6 @@ def store_artefact(run: Run, name: str, data: bytes) -> Artefact:
 
 
 def artefact_bytes(artefact: Artefact) -> bytes:
-    """The raw output as it came."""
     return gzip.decompress(artefact.content_gzip)
 
 

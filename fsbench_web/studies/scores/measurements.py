@@ -74,11 +74,9 @@ class Numbers:
 
     @property
     def flags(self) -> list[list[str] | None]:
-        """The flags of each number."""
         return [self.kinds[code] for code in self.flag_codes.tolist()]
 
     def subset(self, mask: Column) -> "Numbers":
-        """Those of a mask."""
         places = np.flatnonzero(mask)
         samples = {
             new: self.samples[old]
@@ -96,7 +94,6 @@ class Numbers:
         )
 
     def rows(self) -> Iterator[Measurement]:
-        """Each number by itself."""
         for place, ((test, record_kb, file_kb, value, line), flags) in enumerate(
             zip(self.columns.rows(), self.flags, strict=True)
         ):
@@ -130,7 +127,6 @@ class StoredBlock:
     _content: bytes | None
 
     def holds(self, is_wanted: IsWanted) -> bool:
-        """Whether it has numbers of a wanted test."""
         return any(is_wanted((test, load)) for test, load, *_ in self.tests)
 
     def read(self) -> Numbers:
@@ -205,7 +201,6 @@ def count(run_id: int) -> int:
 
 
 def runs_of(artefact_id: int) -> set[int]:
-    """The runs that have numbers in an output."""
     blocks = MeasurementBlock.objects.filter(artefact_id=artefact_id).order_by()
     return set(blocks.values_list("run_id", flat=True).distinct())
 
@@ -253,8 +248,6 @@ def page(run_id: int, test: str, offset: int, limit: int) -> tuple[int, list[Mea
 
 @dataclass(frozen=True)
 class NewBlock:
-    """Numbers to be stored."""
-
     run_id: int
     artefact_id: int | None
     columns: MeasurementColumns
@@ -346,12 +339,10 @@ def rewrite(block: StoredBlock, rows: Sequence[Measurement]) -> None:
 
 
 def write_flags(block: StoredBlock, flags: Flags) -> None:
-    """Write the flags of a block's numbers in place of the old."""
     MeasurementBlock.objects.filter(pk=block.pk).update(flags=columns_of.encode_flags(*flags))
 
 
 def coded(flags: Sequence[Sequence[str] | None]) -> Flags:
-    """The flags of each number as they are stored."""
     keys = [None if slugs is None else tuple(slugs) for slugs in flags]
     places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     return list(places), np.array([places[key] for key in keys], dtype=np.int64)

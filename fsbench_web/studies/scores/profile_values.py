@@ -255,7 +255,6 @@ class _Identical:
 
     @property
     def is_rate(self) -> bool:
-        """Of bytes; else of operations."""
         return self.measure.dimension == RATE
 
 
@@ -282,7 +281,6 @@ class _RunReader:
     selection: str
 
     def add(self) -> None:
-        """Numbers under the names of the profile's tests."""
         series, columns = self.series, self.numbers.columns
         for code, name in enumerate(columns.tests):
             test = testnames.at_load(name.test, name.load)
@@ -327,7 +325,6 @@ class _RunReader:
         kind: RequiredCell,
         wanted: Mapping[Cell, RequiredCell],
     ) -> None:
-        """Keep a number for every cell that it stands for."""
         series, run_id = self.series, self.numbers.run_id
         if cell.data_kb is not None and cell.block_bytes % 1024 == 0:
             series.cells.setdefault(kind, set()).add((cell.block_bytes // 1024, cell.data_kb))

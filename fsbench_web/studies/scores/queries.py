@@ -73,7 +73,6 @@ class ScoreFilter:
 
     @property
     def scores(self) -> QuerySet[Score]:
-        """The scores that pass, but for the conditions."""
         columns: dict[str, Any] = {
             f"{column}__in": list(getattr(self, name))
             for name, column in _COLUMNS.items()

@@ -91,7 +91,6 @@ def note_drift(job_id: int) -> list[int]:
 
 
 def jobs_with_references(study: str = "") -> list[int]:
-    """The jobs that have a finished reference run."""
     references = Run.objects.filter(is_reference=True, state=RunState.DONE, job__isnull=False)
     if study:
         references = references.filter(series__study__slug=study)

@@ -118,7 +118,6 @@ def _finished(study_slugs: Collection[str]) -> QuerySet[Run]:
 
 
 def runs_of_scores(scores: QuerySet[Score]) -> QuerySet[Run]:
-    """The finished runs of all series that have any of the scores."""
     return Run.objects.filter(
         state=RunState.DONE, tracing=UNTRACED, series__in=scores.order_by().values("series")
     )

@@ -187,7 +187,6 @@ def has_standing(table: DeltaTable) -> bool:
 
 
 def has_change_standing(table: DeltaTable) -> bool:
-    """The same of any change against the baseline."""
     return any(
         row.change_verdict and row.change_verdict.status != verdicts.UNKNOWN for row in table.rows
     )
@@ -212,7 +211,6 @@ def probability(p: float) -> str:
 
 
 def _side(p: float) -> int:
-    """Below, at or above the limit."""
     return (p > FALSE_ALARM) - (p < FALSE_ALARM)
 
 
@@ -247,7 +245,6 @@ _SENTENCES = {
 
 
 def rule(tables: Iterable[DeltaTable]) -> str:
-    """By what the tables were judged."""
     found = [row.verdict for table in tables for row in table.rows if row.verdict]
     parts = []
     by_freenix = [verdict for verdict in found if verdict.method == FREENIX]

@@ -37,7 +37,6 @@ class MeasuredCells:
 
     @property
     def series(self) -> list[SeriesValues]:
-        """Its sources, each once."""
         every_source = (source for sources in self.sources.values() for source in sources)
         return list({source.series_id: source for source in every_source}.values())
 
@@ -50,7 +49,6 @@ class MeasuredCells:
         return [demand for demand in self.demands if not self.numbers(demand)]
 
     def source(self, demand: RequiredCell) -> SeriesValues | None:
-        """The series that a cell is taken from."""
         return _source_of(self.sources.get(kind_of(demand), ()), demand)
 
     @property
@@ -60,7 +58,6 @@ class MeasuredCells:
         return any(source is not None and demand in source.smaller for demand, source in sources)
 
     def numbers(self, demand: RequiredCell) -> Mapping[int, float]:
-        """What each run measured of a cell."""
         source = self.source(demand)
         return source.values.get(demand, {}) if source else {}
 
@@ -74,7 +71,6 @@ class MeasuredCells:
         }
 
     def repeat_names(self) -> dict[int, str]:
-        """The repeat of each run."""
         return repeat_names(
             [
                 {run: repeat.block for run, repeat in source.repeats.items()}
@@ -85,7 +81,6 @@ class MeasuredCells:
 
     @property
     def run_ids(self) -> tuple[int, ...]:
-        """Every run that gave a cell, oldest first."""
         return tuple(sorted({run for demand in self.demands for run in self.numbers(demand)}))
 
     def measure(self, test: str) -> Measure | None:

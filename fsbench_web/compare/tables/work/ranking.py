@@ -61,8 +61,6 @@ _PLAIN = {"operations a second": "ops/s", "seconds": "s", "bytes": "bytes"}
 
 @dataclass(frozen=True)
 class _ScoredEntry:
-    """An entry with what it comes to."""
-
     entry: Entry
     combined: Combined
 
@@ -80,7 +78,6 @@ class RankingData:
     ceilings: Ceilings
 
     def entries(self, requested: RequestedProfile, spec: ComparisonSpec) -> list[Entry]:
-        """Who competes by one of what was asked."""
         contenders = {pk: self.field.value_of(series) for pk, series in self.facts.items()}
         return entries_of(
             self.facts, contenders, self.series_values, requested.profile.demands, spec
