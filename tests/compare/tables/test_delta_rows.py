@@ -10,7 +10,6 @@ from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.templatetags.delta_tables import export_address
-from fsbench_web.compare.views.study_page import ShownSeries
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.stats.intervals import Interval
 from fsbench_web.core.stats.verdicts import Verdict
@@ -79,21 +78,12 @@ def test_no_name_around_the_rows_is_taken_for_markup() -> None:
 
 
 def test_no_word_about_a_series_is_taken_for_markup() -> None:
-    shown_series = ShownSeries(
-        configuration=HOSTILE,
-        is_known=True,
-        preparation=HOSTILE,
-        machine=Machine.of({}),
-        repeats=[HOSTILE],
-        workload=HOSTILE,
-        lun=HOSTILE,
-        hardware=HOSTILE,
-        hardware_name=HOSTILE,
-        kernel=HOSTILE,
-        done_count=1,
-        failed_count=0,
-        run_count=1,
-    )
+    words = ("configuration__label", "preparation", "workload__title", "lun", "kernel")
+    shown_series = dict.fromkeys((*words, "hardware__slug", "hardware__name"), HOSTILE) | {
+        "configuration__is_known": True,
+        "machine": Machine.of({}),
+        "repeats": [HOSTILE],
+    }
     html = render_to_string("studies/study_series.html", {"series": [shown_series]})
     assert "<b>" not in html
     assert html.count("&lt;b&gt;&quot;&#x27;&amp;") == 8
