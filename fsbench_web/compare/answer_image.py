@@ -125,7 +125,7 @@ def _draw(figure: Any, image: AnswerImage) -> None:
 
 
 def _draw_charts(figure: Any, panels: Sequence[tuple[str, Answer]], top: float) -> None:
-    """One chart over the whole width, or up to four, two beside each other."""
+    """One chart over the whole width, or up to four, two a line."""
     columns, lines = min(len(panels), 2), -(-len(panels) // 2)
     for number, (workload, answer) in enumerate(panels):
         width, height = (_RIGHT - _LEFT) / columns, (top - 0.14) / lines

@@ -37,6 +37,6 @@ def charts_answer(
 
 
 def plain_refusal(error: SpecError) -> HttpResponse:
-    """400 in plain text, for whoever fetches files."""
+    """400 in plain text, for clients that fetch files."""
     text = "\n".join(["This comparison cannot be shown.", *error.problems, ""])
     return HttpResponse(text, status=400, content_type="text/plain; charset=utf-8")

@@ -1,4 +1,4 @@
-"""Permalinks: a comparison as it was when somebody shared it. Watches: lines, and what was told."""
+"""Permalinks keep a comparison as it was shared; watches follow lines and report changes."""
 
 import secrets
 
@@ -119,12 +119,10 @@ class WorkProfileVersion(models.Model):
 
 
 class Watch(models.Model):
-    """A line over time that somebody wants to be told of when it gets significantly slower.
+    """A line over time that reports when it gets significantly slower.
 
-    The line is what compare.history.lines calls the same: of a ``study``, or of any study of a
-    ``team``, whichever kernels and days its runs are of; neither: what it was of is gone. ``key``
-    is a digest of line, owner, test, category and along, because a unique constraint ignores rows
-    with nulls. Without an address to write to, messages are shown on the page alone.
+    It belongs to a ``study`` or a ``team``; neither: that is gone. ``key`` digests line, owner,
+    test, category and along, because a unique constraint ignores rows with nulls.
     """
 
     class Along(models.TextChoices):
@@ -204,7 +202,7 @@ class Watch(models.Model):
 
 
 class WatchMessage(models.Model):
-    """A change that a watch found, or a test, told once a ``key``; webhooks get ``payload``."""
+    """A change that a watch found, or a test, sent once a ``key``; webhooks get ``payload``."""
 
     class Kind(models.TextChoices):
         SLOWER = "slower"

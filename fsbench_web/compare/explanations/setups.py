@@ -1,10 +1,7 @@
 """Recorded differences between the set-ups of two series, and what each is known to change.
 
-Sources of ``FITS``: the kernel's Documentation/filesystems/ext4/ and admin-guide/ext4.rst (barrier,
-data=, commit, fast_commit), block/bfq-iosched.rst and block/stat.rst (what a scheduler merges, and
-its time for each request), admin-guide/cgroup-v2.rst (io.max: what is over the limit waits before
-it is a request), xfs(5), mkfs.xfs(8) (log), btrfs(5) (compression, checksums, profiles, copy on
-write), zfsprops(7) (recordsize, logbias, sync, primarycache).
+Sources of ``FITS``: the kernel's admin-guide/ext4.rst, block/bfq-iosched.rst, block/stat.rst and
+admin-guide/cgroup-v2.rst (io.max). Manual pages: xfs(5), mkfs.xfs(8), btrfs(5), zfsprops(7).
 """
 
 from collections.abc import Iterator
@@ -51,7 +48,7 @@ FITS: dict[str, tuple[str, ...]] = {
     "option.atime": ("write_amplification",),
     "option.lazytime": ("write_amplification",),
 }
-"""By the name of what differs; of what is not here nobody says what it changes."""
+"""Costs that a setting is known to change, by its name."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,7 @@ _NEVER_NONE = ("filesystem", "kernel", "workload", "lun", "hardware")
 
 
 def _configuration_settings(series: Series) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Of a configuration whose options are known."""
+    """Of a configuration with known options."""
     configuration = series.configuration
     spec = FILESYSTEMS.get(configuration.filesystem)
     names = {option.key: option.name for option in spec.options} if spec else {}

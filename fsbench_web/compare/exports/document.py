@@ -79,7 +79,7 @@ def _says_anything(name: str, column: Column, table: DeltaTable) -> bool:
 
 
 def remarks(table: DeltaTable) -> list[str]:
-    """What is said of the whole table beside its footnotes, as sentences."""
+    """Sentences about the whole table, before its footnotes."""
     parts = []
     if table.is_unexplained:
         parts.append(UNEXPLAINED)

@@ -24,7 +24,7 @@ from fsbench_web.platform import limits
 from fsbench_web.renderings import answers
 
 TEXT_TABLES = 6
-"""Tables of which the text is shown to be copied; more are better had as a file."""
+"""Up to so many tables the page shows texts to copy."""
 
 
 @require_safe

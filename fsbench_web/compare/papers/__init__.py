@@ -1,1 +1,1 @@
-"""Measured results beside those of a published paper."""
+"""Measured results next to those of a published paper."""

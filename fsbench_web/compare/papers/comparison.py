@@ -1,4 +1,4 @@
-"""A study beside a published one. Pure. It compares orders and distances, never scores."""
+"""A study next to a published one. Pure. It compares orders and distances, never scores."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -149,6 +149,6 @@ def by_test(tables: Iterable[PaperTable]) -> list[TestTables]:
 
 
 def papers_of(tables: Iterable[DeltaTable]) -> list[tuple[str, str]]:
-    """(slug, short title) of the papers that a study with these tables can stand beside."""
+    """(slug, short title) of the papers that a study with these tables compares with."""
     tests = {table.test for table in tables}
     return [(slug, SHORT_TITLES[slug]) for slug, printed in TESTS.items() if tests & printed]

@@ -1,4 +1,4 @@
-"""A study beside a published one as files, numbers unrounded; what is missing stays empty. Pure."""
+"""A study next to a published one as files, numbers unrounded, missing ones empty. Pure."""
 
 import csv
 import io
@@ -22,7 +22,7 @@ HEADER = (
 
 
 class Heading(NamedTuple):
-    """What the files say of themselves, beside the numbers."""
+    """What the files say of themselves."""
 
     title: str
     address: str

@@ -1,4 +1,4 @@
-"""The page of a study beside a published one, and its files."""
+"""The page of a study next to a published one, and its files."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -36,7 +36,7 @@ class _PaperAndStudy(NamedTuple):
 @require_safe
 @requires(Action.READ)
 def page(request: HttpRequest, slug: str, paper: str) -> HttpResponse:
-    """Appendix A of the paper with the study's own numbers beside it, by file system."""
+    """Appendix A of the paper with the study's own numbers, by file system."""
     pair = _paper_and_study(slug, paper)
     groups = comparison.by_test(pair.tables)
     context = {

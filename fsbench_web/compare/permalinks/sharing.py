@@ -84,7 +84,7 @@ def is_over(link: Permalink, today: date | None = None) -> bool:
 
 
 def expired(days: int = KEPT_DAYS) -> QuerySet[Permalink]:
-    """The permalinks whose last day was more than ``days`` ago."""
+    """The permalinks that expired more than ``days`` ago."""
     return Permalink.objects.filter(expires_on__lt=_today() - timedelta(days=days))
 
 

@@ -46,7 +46,7 @@ class RecordedSeries:
 
 @dataclass(frozen=True)
 class Method:
-    """All that is stored. ``total`` counts the series, of which the first are in ``series``."""
+    """All that is stored. ``series``: the first of ``total``."""
 
     hardware: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     environments: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]

@@ -173,7 +173,7 @@ class Setting:
     choices: Mapping[str, str] = field(default_factory=dict)
 
     def in_words(self, spec: Any) -> str:
-        """What ``spec`` sets it to; "" where nobody needs to be told."""
+        """What ``spec`` sets it to, in words; "" for nothing to say."""
         if isinstance(self.words, str):
             return self.words.format(spec)
         return self.words.get(getattr(spec, self.name), "")

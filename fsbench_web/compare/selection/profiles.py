@@ -140,7 +140,7 @@ MOST_OFFERED = 200
 
 
 def visible_profiles() -> QuerySet[WorkProfile]:
-    """Those that whoever asks may see; a worker or a command sees all."""
+    """Those that this person may see; a worker or a command sees all."""
     user = rights.person()
     rows = WorkProfile.objects.all()
     if user is None or rights.is_administrator(user):

@@ -56,7 +56,7 @@ def scheduler(name: str, is_known: bool) -> Value:
 
 
 def other_luns(names: str, lun: str | None) -> Value:
-    """Of a stack, beside the LUN itself; where that is not known, nothing is."""
+    """The further LUNs of a stack; unknown where the LUN is."""
     return named_value(names) if names or lun is None else Value("none", "none")
 
 
@@ -224,7 +224,7 @@ _ALL = (
 )
 PROPERTIES = {entry.slug: entry for entry in _ALL}
 STAGE_FILTERS = ("mkfs", "mount")
-"""The filters that ask for single options of a stage, of which a configuration has several."""
+"""The filters by single options of a stage; a configuration has several."""
 
 
 def contenders() -> dict[str, str]:

@@ -76,7 +76,7 @@ class TableView:
 
     @classmethod
     def from_query(cls, query: QueryDict) -> "TableView":
-        """The view of an address; what it cannot be is left out and told in ``problems``."""
+        """The view of an address; ``problems`` name what is invalid."""
         problems: list[str] = []
         lists: dict[str, tuple[str, ...]] = {}
         for name, options in _LISTS.items():

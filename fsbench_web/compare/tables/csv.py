@@ -25,7 +25,7 @@ HEADER = (
 PRINTED = ("printed_score", "printed_unit")
 """Further columns, where any score was converted."""
 SHARES = ("share_percent", "ceiling", "ceiling_of")
-"""Further columns, where any score is set against what its LUN does by itself."""
+"""Further columns, where any score has a share of its LUN."""
 MEDIA_TYPE = "text/csv; charset=utf-8"
 
 

@@ -212,7 +212,7 @@ class RelaxedFilter:
 
 
 def relaxed_filters(spec: ComparisonSpec) -> list[RelaxedFilter]:
-    """Each single filter whose removal shows scores; at most MOST_WAYS. Reads no score."""
+    """Each filter that hides everything alone; at most MOST_WAYS. Reads no score."""
     relaxed: list[RelaxedFilter] = []
     known_facts: Facts = {}
     for name in ("min_runs", "cells", "emulated", *(entry.name for entry in reversed(FILTERS))):
@@ -233,7 +233,7 @@ def refuse_unknown_parts(spec: ComparisonSpec) -> None:
 
 
 def in_units_of(spec: ComparisonSpec, tables: Iterable[DeltaTable]) -> ComparisonSpec:
-    """The address whose answer of the API has the units of the page with these tables."""
+    """``spec`` in the units that a page shows these tables in, for the API."""
     is_converted = not spec.units and any(table.has_printed_units for table in tables)
     return replace(spec, units=BINARY) if is_converted else spec
 

@@ -50,7 +50,7 @@ OUT, WITH, ONLY = "out", "with", "only"
 """What a spec can say of emulated scores."""
 
 Facts = dict[tuple[str, tuple[str, ...]], Mapping[int, Any]]
-"""What was read of configurations or series, by which of them and of which studies."""
+"""Facts that were read, by (configuration or series, studies)."""
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,7 @@ def _configurations(
 
 
 def checked_prints(rows: Iterable[ScoreRow]) -> dict[PrintKey, Published]:
-    """What papers printed beside scores, checked. ``rows`` must hold each paper's whole tables."""
+    """What papers printed with scores, checked. ``rows`` must hold each paper's whole tables."""
     tables: dict[tuple[str, str, str, str], list[ScoreRow]] = defaultdict(list)
     for row in rows:
         if row.published is not None:

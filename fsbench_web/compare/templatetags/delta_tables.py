@@ -226,7 +226,7 @@ def is_left_out(context: Context, row: TestRow) -> bool:
 
 @register.simple_tag(takes_context=True)
 def line_of_test(context: Context, row: TestRow, baseline: str, has_cpu: bool) -> list[str]:
-    """A test in one line. ``has_cpu``: a test of the page has CPU time beside elapsed time."""
+    """A test in one line. ``has_cpu``: a test of the page has CPU time and elapsed time."""
     view = _view(context)
     line = line_against(headline_tables(row.first.tables)[0], baseline)
     best, other, ratio = line.best, line.other, line.ratio
@@ -272,7 +272,7 @@ def _amount(table: DeltaTable, row: DeltaRow | None, view: TableView) -> str:
 def _cpu_cells(
     row: TestRow, best: DeltaRow | None, other: DeltaRow | None, view: TableView
 ) -> list[str]:
-    """The CPU time of whoever is the best by elapsed time, and of the one beside it."""
+    """The CPU time of the best by elapsed time, and of the other."""
     if row.cpu is None:
         return ["", ""]
     table = headline_tables(row.cpu.tables)[0]

@@ -128,7 +128,7 @@ def tables_of_tests(request: HttpRequest, slug: str = "") -> HttpResponse:
 
 
 def _why_nothing(spec: ComparisonSpec) -> dict[str, Any]:
-    """What stands in the place of tables: studies without scores, or filters that hide all."""
+    """What a page without tables says: studies without scores, or filters that hide all."""
     unscored = without_scores(spec.studies)
     relaxed = [] if unscored and len(unscored) == len(spec.studies) else relaxed_filters(spec)
     return {

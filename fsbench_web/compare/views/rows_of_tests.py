@@ -52,7 +52,7 @@ class TestRow:
 
 
 def charted_sections(places: Sequence[folds.FoldedEntry[TestRow]]) -> list[Section]:
-    """The first tests whose charts have MOST_BARS bars together: at least one row of tests."""
+    """The first tests, one row at least, with MOST_BARS bars in all their charts."""
     bars, taken = 0, list[Section]()
     for place in places:
         sections = place.entry.groups

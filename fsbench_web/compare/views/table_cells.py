@@ -73,7 +73,7 @@ class Column:
 
 
 def page_columns(table: DeltaTable, view: TableView) -> list[Column]:
-    """The columns beside the contender, those that are pinned first."""
+    """The columns after the contender, pinned ones first."""
     slugs = view.columns or _ALWAYS
     columns = [
         column

@@ -105,7 +105,7 @@ def all_slugs() -> tuple[str, ...]:
 
 
 PROFILE = "profile:"
-"""Before the name of a work profile, where it stands in the place of a category."""
+"""The prefix of a work profile that replaces a category."""
 RANGE = "range"
 """In that place for a range of sizes, which is a profile without a name."""
 

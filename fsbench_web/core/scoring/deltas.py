@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 ROUNDING_PERCENT = Decimal("0.01")
 """What two places of a printed delta may differ by before the print counts as wrong."""
 SAME = 1e-12
-"""Scores that differ by less of themselves are the same: means of the same decimals (0.49, 0.5 and
-0.51; three times 0.5) may differ in the last of their binary digits."""
+"""Scores that differ by less of themselves are the same: means may differ in the last bit."""
 
 
 Value = float | Fraction

@@ -73,7 +73,7 @@ _OF_FIO = re.compile(
     r"|(?P<latency>clat_hist|[cs]?lat)_(?:(?P<mean>mean|max)|p(?P<percent>[0-9]{1,3}(?:\.[0-9]+)?)))"
 )
 _COST_OF_FIO = re.compile(r".+_disk_util|(?:.+_)?(?:usr|sys)_cpu")
-"""What fio prints of processors and disk beside its rates."""
+"""What fio prints of processors and disk."""
 MAIN_PERCENTILES = ("50", "95", "99")
 """Those of a latency that are shown at once; all others come behind them."""
 _ENDINGS = {
@@ -89,7 +89,7 @@ _LOAD = re.compile("@[a-z]+=[0-9]+(,[a-z]+=[0-9]+)*$")
 _NUMBER = re.compile(r"([0-9]+)(\.[0-9]+)?(?:([kmgt])(?:i?b)?(?![a-z0-9]))?", re.IGNORECASE)
 _POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
 _TIMES = ("_real", "_cpu", "_cpu_load")
-"""What is timed of one piece of work: shown beside each other, in this order."""
+"""Times of one piece of work, in the order of pages."""
 _TIMED = re.compile(r"(.+?)(_real|_cpu|_cpu_load)")
 _ORDER = {test: place for place, test in enumerate(IOZONE_TESTS)}
 _LAST = {test: len(_ORDER) + 1 + place for place, test in enumerate((*COSTS, *CREATION_TESTS))}

@@ -48,7 +48,7 @@ class Repeats:
         return interval(self.values) or (sample_interval(self.samples) if self.samples else None)
 
     def converted(self, times: Fraction) -> "Repeats":
-        """The same in another unit, of which one of its own is ``times`` as many."""
+        """The same in another unit; one of its own is ``times`` of that."""
         values, samples = (
             [converted(number, times) for number in numbers]
             for numbers in (self.values, self.samples)
@@ -267,7 +267,7 @@ CellsByTest = dict[str, dict[int, dict[int, dict[Cell, float]]]]
 """{test with its load: {series: {run: its cells to their values}}}"""
 
 MOST_MATCHED = 300_000
-"""So many numbers can be scored anew while somebody waits for a page."""
+"""So many numbers can be scored while a page waits."""
 
 
 def cells_of_runs(series_ids: Iterable[int], tests: Iterable[str]) -> CellsByTest:

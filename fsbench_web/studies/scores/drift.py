@@ -15,8 +15,7 @@ from fsbench_web.studies.scores import measurements
 # The overall score, or where the matrix is too small for one, the mean of all cells.
 _CATEGORIES = ("overall", "total_average")
 LEAST_DRIFT_PERCENT = 5.0
-"""Half of the 10% that two contenders must differ by: one of two that were measured at either end
-of such a job would have lost or won half of it to the machine."""
+"""Half of the 10% that two contenders must differ by."""
 
 
 @dataclass(frozen=True)

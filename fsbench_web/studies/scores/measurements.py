@@ -25,7 +25,7 @@ from fsbench_web.core.scoring.quality import FLAGS, Flag
 from fsbench_web.studies.models import UNTRACED, MeasurementBlock, RunState
 
 IsWanted = Callable[[tuple[str, str]], bool]
-"""Told a test and its load."""
+"""Takes a test and its load."""
 Flags = tuple[Sequence[Sequence[str] | None], Column]
 """The combinations of flags there are, None among them, and the place in these of each number."""
 _WITH_THE_LIST = 5_000

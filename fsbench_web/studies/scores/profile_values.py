@@ -380,7 +380,7 @@ def _identical(
 
 
 def _cells_of(one: _Identical, settings: Iterable[str]) -> Iterable[_CellValue]:
-    """Each number whose block is known. Operations of one size are a rate by definition."""
+    """Each number with a known block. Operations of one size are a rate by definition."""
     columns = one.numbers.columns
     data_kb = identities.data_kb(settings)
     for place, flags in enumerate(one.numbers.flags):
@@ -429,7 +429,7 @@ def _required_values(
 
 
 def _measure(unit: str, tool: str | None) -> Measure | None:
-    """None for a unit of which nobody knows whether more is better."""
+    """None for a unit without a known direction."""
     if not is_known(unit):
         return None
     lower = lower_is_better(unit)

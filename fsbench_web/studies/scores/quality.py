@@ -45,7 +45,7 @@ PROBE = "probe"
 STEADY_STATE = "steady_state"
 """Of a run's conditions: {"attained": [tests with their loads], "missed": [...]}."""
 READ_OF_RUNS = ("is_contended", "drift_percent", "conditions", "block", "probe_id")
-"""What is read of each finished run beside its key."""
+"""What is read of each finished run."""
 NOTED = ("busy", "swap", "promise")
 """What ``flags_of_run`` takes of a run's conditions."""
 

@@ -1,4 +1,4 @@
-"""How everything else reads scores: which are asked for, whose they are, and their whole rows."""
+"""How everything else reads scores: filters, facts of series, whole rows, the best."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
@@ -55,7 +55,7 @@ class Condition:
 class ScoreFilter:
     """Which scores pass; what is empty takes all.
 
-    ``tests`` are names with loads. ``selection``: of which cells. ``min_runs``: above 1 a score
+    ``tests`` are names with loads. ``selection``: the cells. ``min_runs``: above 1 a score
     must know its runs. ``conditions`` are asked of series that were read, not of ``scores``.
     ``papers``: NO_PAPERS or ONLY_PAPERS; "" takes all.
     """
@@ -370,7 +370,7 @@ def workload_of_all(
 
 @dataclass(frozen=True)
 class PrintedScore:
-    """A score that a paper printed something beside, and whose table it is in."""
+    """A score with a print of a paper, and its study."""
 
     score_id: int
     series_id: int
@@ -381,7 +381,7 @@ class PrintedScore:
 
 
 def printed_in(scores: QuerySet[Score]) -> list[PrintedScore]:
-    """Those of the scores that a paper printed something beside. One query."""
+    """Those of the scores with a print of a paper. One query."""
     columns = ("pk", "series_id", "series__study__slug", "test", "category")
     rows = scores.filter(published__isnull=False).order_by("pk").values_list(*columns, PRINTED_UNIT)
     return [PrintedScore(*row) for row in rows]

@@ -47,7 +47,7 @@ class SeriesCeilings:
         return share.ceiling if share else None
 
     def share_of_one(self, unit: str, test: str, record_kb: int | None = None) -> Share | None:
-        """The same as the share of 1 ``unit``, whose ceiling it is, with what that rests on."""
+        """The same as the share of 1 ``unit``, with its basis."""
         ceiling = self._of(test, record_kb)
         return share_of(1.0, unit, test, ceiling, len(self.probes)) if ceiling else None
 
@@ -73,7 +73,7 @@ class SeriesCeilings:
         )
 
     def above_ceiling(self, test: str, unit: str, columns: TestColumns) -> Mask:
-        """Which numbers are more than the LUN does by itself, for sure, and so not of the disk."""
+        """Which numbers surely exceed the raw LUN, and so are not of the disk."""
         mask = np.zeros(len(columns.values), dtype=np.bool_)
         for record in np.unique(columns.records).tolist():
             ceiling = self._of(test, record if record > 0 else None)

@@ -31,7 +31,7 @@ def spans_of(series_ids: Collection[int]) -> dict[int, tuple[datetime, datetime]
 
 
 def page_cached_series(series_ids: Collection[int]) -> frozenset[int]:
-    """Series of own workloads whose buffered data fit into memory. One query."""
+    """Series of own workloads with buffered data that fit into memory. One query."""
     if not series_ids or len(series_ids) > MOST_LISTED:
         return frozenset()
     rows = (

@@ -144,7 +144,7 @@ def blocks_wanted(verdict: Verdict) -> int:
 
 
 def contenders_in(verdict: Verdict) -> int:
-    """Whose pairs were tested together."""
+    """How many contenders were tested together."""
     return contenders_of(verdict.tested or 1)
 
 

@@ -233,7 +233,7 @@ def _joined_facts(facts: Mapping[int, SeriesFacts], used: Collection[int]) -> Se
 # The share of the LUN: its ceilings of the cells are put together as the score is.
 
 Ceilings = Mapping[int, SeriesCeilings]
-"""What the LUN of each series did by itself, where somebody measured it."""
+"""What the raw LUN of each series did, where a probe measured it."""
 
 
 def share_of_work(
@@ -244,7 +244,7 @@ def share_of_work(
     lower: Mapping[str, bool],
     ceilings: Ceilings,
 ) -> Share | None:
-    """The share of a score; ``value`` stands in the table for ``level``. None without ceilings."""
+    """The share of a score; ``value`` is the table's score for ``level``. None without ceilings."""
     cells = _ceilings(entry, ceilings)
     if not cells or len(cells) < len(profile.demands):
         return None
@@ -279,8 +279,7 @@ def share_of_work(
 def without_ceiling(
     entries: Mapping[str, Entry], demands: Collection[RequiredCell], ceilings: Ceilings
 ) -> tuple[str, ...]:
-    """The contenders whose LUN was measured, of which some cells have no ceiling all the same, with
-    how many; MOST_NAMED of them."""
+    """The contenders on a measured LUN with cells without a ceiling; MOST_NAMED of them."""
     gaps = []
     for name, entry in sorted(entries.items()):
         missing = len(demands) - len(_ceilings(entry, ceilings))
@@ -291,7 +290,7 @@ def without_ceiling(
 
 
 def without_ceilings(entry: MeasuredCells, ceilings: Ceilings) -> set[RequiredCell]:
-    """The measured cells whose LUN was measured, and that have no ceiling all the same."""
+    """The measured cells on a measured LUN that have no ceiling."""
     found = _ceilings(entry, ceilings)
     return {
         demand

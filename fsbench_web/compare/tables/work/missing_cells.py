@@ -72,7 +72,7 @@ def _measurement_of(demands: Iterable[RequiredCell]) -> str:
 
 
 def _continued_series(series_ids: Iterable[int]) -> set[int]:
-    """Series whose worker and study are still the same, so that a job can continue them."""
+    """Series that a job can continue: worker and study are still the same."""
     rows = Series.objects.select_related("study", "lun__worker").filter(pk__in=list(series_ids))
     return {
         series.pk

@@ -130,7 +130,7 @@ def ranking_data(spec: ComparisonSpec) -> RankingData:
 
 
 def _all_tests(spec: ComparisonSpec) -> ComparisonSpec:
-    """The comparison of all tests of the same contenders: whose series are looked at."""
+    """The comparison of all tests of the same contenders."""
     return replace(
         spec.whole,
         tests=(),
@@ -446,7 +446,7 @@ def nearest_of(
     tools: Mapping[int, str],
     selection: str,
 ) -> tuple[NearestCell, ...]:
-    """For each operation of which cells are missing that nobody measured. Three queries more."""
+    """For each operation with unmeasured cells. Three queries more."""
     measured = {demand for entry in entries for demand in (*entry.measured, *entry.other_workloads)}
     missing: dict[RequiredCell, list[RequiredCell]] = defaultdict(list)
     for demand in profile.demands:
