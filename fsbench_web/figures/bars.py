@@ -1,9 +1,9 @@
 """Horizontal bars: one value for each contender, what a text states, write and read together."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
@@ -31,43 +31,23 @@ WRITE_SERIES, READ_SERIES = 1, 5
 
 @dataclass(frozen=True)
 class Bar:
-    """One contender and its value; None draws no bar and says so.
+    """One contender and its value in the unit of the figure; ``repeats`` are dots.
 
-    ``ends`` of the 95% interval are drawn around their own middle. Of ``repeats`` each is a dot;
-    the value is their mean where ``score`` is another number, which is only said. ``name`` decides
-    the colour where it differs from the label (a contender under a configuration's label).
-    ``link`` is where a click leads, ``runs`` how many stand behind it. Numbers are in the unit of
-    the figure.
+    ``score``: added in words if the value is the mean of repeats. ``link``: where a click leads.
     """
 
     label: str
-    value: float | None
+    value: float
     is_best: bool = False
     ends: tuple[float, float] | None = None
     repeats: tuple[float, ...] = ()
     score: float | None = None
-    name: str = ""
     link: str = ""
     runs: int | None = None
 
-    def scaled(self, unit: str) -> "Bar":
-        """From ``unit`` into the one that people read."""
-
-        def number(value: float | None) -> float | None:
-            return None if value is None else numbers.scaled(value, unit)
-
-        return replace(
-            self,
-            value=number(self.value),
-            ends=self.ends
-            and (numbers.scaled(self.ends[0], unit), numbers.scaled(self.ends[1], unit)),
-            repeats=tuple(numbers.scaled(repeat, unit) for repeat in self.repeats),
-            score=number(self.score),
-        )
-
     def value_lines(self, unit: str) -> list[str]:
         """Its number with the unit, and the score beside a mean."""
-        value = NOT_STATED if self.value is None else numbers.with_unit(self.value, unit)
+        value = numbers.with_unit(self.value, unit)
         if self.score is None:
             return [value]
         score = numbers.with_unit(self.score, unit)
@@ -80,8 +60,7 @@ class Bar:
         """What a pointer is told: value, n, interval and the share of the LUN."""
         count = None if self.score is not None else len(self.repeats) or self.runs
         details = (f"n = {count}" if count else "", self.interval_words(unit), share)
-        parts = (self.label, *self.value_lines(unit), *filter(None, details))
-        return "<br>".join(map(plain_text, parts)) + "<extra></extra>"
+        return hover(self.label, *self.value_lines(unit), *details)
 
     def words(self, unit: str) -> str:
         """For the text alternative."""
@@ -91,10 +70,13 @@ class Bar:
 
     def text(self, unit: str, least_decimals: int) -> str:
         """What stands on it or beside it."""
-        if self.value is None:
-            return f"<b>{NOT_STATED}</b>" if self.is_best else NOT_STATED
         written = numbers.amount(self.value, unit, least_decimals)
         return f"<b>{written} best</b>" if self.is_best else written
+
+
+def hover(*lines: str) -> str:
+    """A template of fixed text, a line each."""
+    return "<br>".join(map(plain_text, filter(None, lines))) + "<extra></extra>"
 
 
 def best_case(
@@ -107,27 +89,27 @@ def best_case(
 ) -> go.Figure:
     """One bar for each contender, the first on top, the best marked in words.
 
-    ``among`` are the names of all that the page shows. ``ceilings`` in ``unit``, one a bar, are
-    what LUNs do by themselves.
+    ``unit``: as people read it, of bars and ``ceilings``. ``among``: all names of the page.
     """
-    lun_ceilings = (ceilings or Ceilings((None,) * len(bars))).in_shown_unit(unit)
-    bars = [bar.scaled(unit) for bar in bars]
-    unit = numbers.unit_name(unit)
+    ceilings = ceilings or Ceilings((None,) * len(bars))
     labels = [bar.label for bar in bars]
     has_dots = 0 < sum(len(bar.repeats) for bar in bars) <= MOST_DOTS
     with_interval = [bar for bar in bars if bar.ends is not None]
-    bar_trace = _trace(bars, unit, among, lun_ceilings.shares or ("",) * len(bars))
+    bar_trace = _trace(bars, unit, among, ceilings.shares or ("",) * len(bars))
     traces = [bar_trace]
-    are_means = any(bar.score is not None for bar in bars)
+    drawn = (
+        (MEANS, any(bar.score is not None for bar in bars)),
+        (DOTS, has_dots),
+        (INTERVALS, with_interval),
+    )
+    words = ", ".join(word for word, is_drawn in drawn if is_drawn)
     layout = bar_layout(
         title=title,
-        x_title=f"{unit_in_words(unit)}, {direction(lower_is_better)}"
-        + drawn_in_words(are_means, has_dots, bool(with_interval)),
+        x_title=f"{unit_in_words(unit)}, {direction(lower_is_better)}{words and f'; {words}'}",
         rows=len(bars),
         summary=summary(
             title, "bar chart", [(bar.label, bar.words(unit)) for bar in bars], lower_is_better
         ),
-        gaps=gaps_of(labels, [bar.value for bar in bars]),
         row_px=row_height_px(labels),
         ticks={plain_text(label): plain_text(in_lines(label)) for label in labels},
     )
@@ -138,8 +120,8 @@ def best_case(
         if has_dots:
             traces.append(_dots(bars, unit))
         _cut_at_zero(layout, bars)
-    put(traces, layout, lun_ceilings, labels, unit)
-    layout["height"] = height_px(labels, has_ceilings=lun_ceilings.is_known)
+    put(traces, layout, ceilings, labels, unit)
+    layout["height"] = height_px(labels, has_ceilings=ceilings.is_known)
     return go.Figure(traces, layout)
 
 
@@ -152,7 +134,7 @@ def _trace(
     bars: Sequence[Bar], unit: str, among: Iterable[str], shares: Sequence[str]
 ) -> dict[str, Any]:
     least = numbers.least_decimals([bar.value for bar in bars])
-    styles = palette.styles([bar.name or bar.label for bar in bars], among)
+    styles = palette.styles([bar.label for bar in bars], among)
     return {
         "type": "bar",
         "x": [bar.value for bar in bars],
@@ -174,58 +156,52 @@ def _with_links(meta: dict[str, Any], bars: Sequence[Bar]) -> dict[str, Any]:
 
 
 def _cut_at_zero(layout: dict[str, Any], bars: Sequence[Bar]) -> None:
-    """Where intervals reach below zero and no value does, the axis begins at zero and says so.
-
-    What is measured is not below zero, and half a plot of it would hide what is above.
-    """
+    """Start the axis at zero where only intervals reach below it, and say so."""
     ends = [end for bar in bars for end in bar.ends or ()]
-    values = [value for bar in bars for value in (bar.value, *bar.repeats) if value is not None]
-    if min(ends) < 0 <= min(values, default=0):
+    values = [value for bar in bars for value in (bar.value, *bar.repeats)]
+    if min(ends) < 0 <= min(values):
         layout["xaxis"]["range"] = [0, max(*ends, *values) * 1.05]
         layout["xaxis"]["title"]["text"] += CUT
 
 
 def _intervals(bars: Sequence[Bar], unit: str) -> dict[str, Any]:
-    """Whiskers around a dot in the middle of each interval, which need not be the end of its bar.
-
-    A score is not always the mean of its repeats: a maximum is of all of them.
-    """
+    """Whiskers around the middle of each interval: not each score is the mean of its repeats."""
     ends = [bar.ends for bar in bars if bar.ends is not None]
-    return {
-        "type": "scatter",
-        "x": [(low + high) / 2 for low, high in ends],
-        "y": [plain_text(bar.label) for bar in bars],
-        "mode": "markers",
-        "marker": {"size": 4},
-        "meta": _with_links({"role": "interval"}, bars),
-        "error_x": {
-            "type": "data",
-            "array": [(high - low) / 2 for low, high in ends],
-            "thickness": 1.5,
-            "width": 4,
-        },
-        "hovertemplate": [
-            f"{plain_text(bar.label)}<br>{plain_text(bar.interval_words(unit))}<extra></extra>"
-            for bar in bars
-        ],
+    whiskers = {
+        "type": "data",
+        "array": [(high - low) / 2 for low, high in ends],
+        "thickness": 1.5,
+        "width": 4,
     }
+    middles = [(low + high) / 2 for low, high in ends]
+    words = [bar.interval_words(unit) for bar in bars]
+    return _marks("interval", 4, bars, middles, words, error_x=whiskers)
 
 
 def _dots(bars: Sequence[Bar], unit: str) -> dict[str, Any]:
     """Every repeat, on its bar; each leads where the bar does."""
     dots = [(bar, value) for bar in bars for value in bar.repeats]
+    words = [f"repeat {numbers.with_unit(value, unit)}" for _, value in dots]
+    return _marks("repeats", 6, [bar for bar, _ in dots], [value for _, value in dots], words)
+
+
+def _marks(
+    role: str,
+    size: int,
+    bars: Sequence[Bar],
+    xs: Sequence[float],
+    words: Sequence[str],
+    **more: Any,
+) -> dict[str, Any]:
     return {
         "type": "scatter",
-        "x": [value for _, value in dots],
-        "y": [plain_text(bar.label) for bar, _ in dots],
+        "x": list(xs),
+        "y": [plain_text(bar.label) for bar in bars],
         "mode": "markers",
-        "marker": {"size": 6},
-        "meta": _with_links({"role": "repeats"}, [bar for bar, _ in dots]),
-        "hovertemplate": [
-            f"{plain_text(bar.label)}<br>repeat {plain_text(numbers.with_unit(value, unit))}"
-            "<extra></extra>"
-            for bar, value in dots
-        ],
+        "marker": {"size": size},
+        "meta": _with_links({"role": role}, bars),
+        **more,
+        "hovertemplate": [hover(bar.label, text) for bar, text in zip(bars, words, strict=True)],
     }
 
 
@@ -237,10 +213,7 @@ def row_height_px(labels: Sequence[str]) -> int:
 
 @lru_cache(maxsize=4096)
 def in_lines(label: str, width: int = 24) -> str:
-    """A configuration's long label in up to three lines, broken behind its underscores.
-
-    What is longer ends in an ellipsis; the text that appears on a bar has it whole.
-    """
+    """A long label in up to three lines, broken behind its underscores."""
     lines = [""]
     for part in label.replace("_", "_\n").split("\n"):
         if lines[-1] and len(lines[-1]) + len(part) > width:
@@ -249,20 +222,6 @@ def in_lines(label: str, width: int = 24) -> str:
     if len(lines) > 3:
         lines = [*lines[:2], lines[2] + "…"]
     return "\n".join(line if len(line) <= width * 2 else line[: width * 2] + "…" for line in lines)
-
-
-def drawn_in_words(are_means: bool, has_dots: bool, has_intervals: bool) -> str:
-    """What is drawn, for behind the words of an axis; "" of bars alone."""
-    drawn = ((MEANS, are_means), (DOTS, has_dots), (INTERVALS, has_intervals))
-    words = ", ".join(word for word, is_drawn in drawn if is_drawn)
-    return words and f"; {words}"
-
-
-def gaps_of(labels: Sequence[str], values: Sequence[float | None]) -> list[tuple[str, str]]:
-    """The rows without a bar: a missing value is never a bar of zero."""
-    return [
-        (label, NOT_STATED) for label, value in zip(labels, values, strict=True) if value is None
-    ]
 
 
 def unit_in_words(unit: str) -> str:
@@ -279,31 +238,23 @@ def stated_values(
     unit: str,
     title: str,
 ) -> go.Figure:
-    """Bars of what a text states of a figure whose values were never printed; less is better.
-
-    A value that is only a lower bound ("more than 240 s") is drawn hatched and says so; None is
-    "not stated" and has no bar.
-    """
+    """Bars of what a text states; None has no bar, a lower bound is hatched. Less is better."""
     texts = [
         NOT_STATED
         if value is None
-        else ("more than " if bound else "") + plain_text(numbers.with_unit(value, unit))
+        else ("more than " if bound else "") + numbers.with_unit(value, unit)
         for value, bound in zip(values, is_lower_bound, strict=True)
     ]
-    series = palette.series_of(labels)
     bar = go.Bar(
         x=list(values),
         y=[plain_text(label) for label in labels],
         orientation="h",
-        text=texts,
+        text=list(map(plain_text, texts)),
         textposition="outside",
         cliponaxis=False,
         marker={"pattern": {"shape": ["/" if bound else "" for bound in is_lower_bound]}},
-        meta={"series": series},
-        hovertemplate=[
-            f"{plain_text(label)}<br>{text}<extra></extra>"
-            for label, text in zip(labels, texts, strict=True)
-        ],
+        meta={"series": palette.series_of(labels)},
+        hovertemplate=[hover(label, text) for label, text in zip(labels, texts, strict=True)],
     )
     chart = go.Figure(
         [bar],
@@ -313,7 +264,11 @@ def stated_values(
             + ("; hatched: at least" if any(is_lower_bound) else ""),
             rows=len(labels),
             summary=summary(title, "bar chart", zip(labels, texts, strict=True), True),
-            gaps=gaps_of(labels, values),
+            gaps=[
+                (label, NOT_STATED)
+                for label, value in zip(labels, values, strict=True)
+                if value is None
+            ],
         ),
     )
     longest = max((value for value in values if value is not None), default=None)
@@ -323,53 +278,48 @@ def stated_values(
     return chart
 
 
+class Halves(NamedTuple):
+    """What one contender wrote and read; a click on either half leads to its link."""
+
+    name: str
+    write: float | None
+    read: float | None
+    links: tuple[str, str] = ("", "")
+
+    @property
+    def total(self) -> float | None:
+        return None if self.write is None or self.read is None else self.write + self.read
+
+
 def read_write(
-    labels: Sequence[str],
-    writes: Sequence[float | None],
-    reads: Sequence[float | None],
-    unit: str,
-    title: str,
-    links: Sequence[tuple[str, str]] | None = None,
-    halves: tuple[str, str] = ("Write", "Read"),
+    pairs: Sequence[Halves], unit: str, title: str, halves: tuple[str, str] = ("Write", "Read")
 ) -> go.Figure:
     """Write and read scores on top of each other, largest sum first. Values in ``unit``.
 
-    A contender without both halves has no sum and comes last; a missing half is not drawn.
-    ``links`` are where a click on either half leads; ``halves`` name them.
-    Raises ValueError when the lengths differ.
+    A contender without both halves comes last, without a sum. ``halves``: their names.
     """
-    rows = [
-        (label, write, read, None if write is None or read is None else write + read, link)
-        for label, write, read, link in zip(
-            labels, writes, reads, links or [("", "")] * len(labels), strict=True
-        )
-    ]
-    rows.sort(key=lambda row: (row[3] is None, -(row[3] or 0)))
-    names = [row[0] for row in rows]
-
-    columns: list[list[float | None]] = [[row[1] for row in rows], [row[2] for row in rows]]
+    rows = sorted(pairs, key=lambda pair: (pair.total is None, -(pair.total or 0)))
+    has_links = any(any(pair.links) for pair in rows)
 
     def half_bars(place: int, series: int) -> go.Bar:
-        name, values = halves[place], columns[place]
+        values = [(pair.write, pair.read)[place] for pair in rows]
+        links = {"links": [pair.links[place] for pair in rows]} if has_links else {}
         return go.Bar(
-            name=name,
-            x=list(values),
-            y=[plain_text(name) for name in names],
+            name=halves[place],
+            x=values,
+            y=[plain_text(pair.name) for pair in rows],
             orientation="h",
             text=[numbers.compact(value) for value in values],
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
             customdata=[plain_text(numbers.with_unit(value, unit)) for value in values],
-            hovertemplate="%{y}<br>" + name.lower() + ": %{customdata}<extra></extra>",
-            meta={"series": series} | ({"links": [row[4][place] for row in rows]} if links else {}),
+            hovertemplate="%{y}<br>" + halves[place].lower() + ": %{customdata}<extra></extra>",
+            meta={"series": series} | links,
         )
 
     return go.Figure(
-        [
-            half_bars(0, WRITE_SERIES),
-            half_bars(1, READ_SERIES),
-        ],
+        [half_bars(0, WRITE_SERIES), half_bars(1, READ_SERIES)],
         bar_layout(
             title=title,
             x_title=f"{unit}, {halves[0].lower()} plus {halves[1].lower()}, more is better",
@@ -379,12 +329,12 @@ def read_write(
                 "stacked bar chart",
                 [
                     (
-                        name,
-                        f"{halves[0].lower()} {numbers.with_unit(write, unit)} plus "
-                        f"{halves[1].lower()} {numbers.with_unit(read, unit)} is "
-                        f"{numbers.with_unit(total, unit)}",
+                        pair.name,
+                        f"{halves[0].lower()} {numbers.with_unit(pair.write, unit)} plus "
+                        f"{halves[1].lower()} {numbers.with_unit(pair.read, unit)} is "
+                        f"{numbers.with_unit(pair.total, unit)}",
                     )
-                    for name, write, read, total, _ in rows
+                    for pair in rows
                 ],
                 lower_is_better=False,
             ),
@@ -396,15 +346,15 @@ def read_write(
             # What the rows are ordered by stands behind each; a half that is missing has no sum.
             "annotations": [
                 {
-                    "x": total,
+                    "x": pair.total,
                     "xanchor": "left",
                     "xshift": 6,
-                    "y": plain_text(name),
-                    "text": f"<b>{numbers.compact(total)}</b>",
+                    "y": plain_text(pair.name),
+                    "text": f"<b>{numbers.compact(pair.total)}</b>",
                     "showarrow": False,
                 }
-                for name, _, _, total, _ in rows
-                if total is not None
+                for pair in rows
+                if pair.total is not None
             ],
             "showlegend": True,
             "legend": {

@@ -1,12 +1,11 @@
-"""What LUNs do by themselves, over the bars of contenders: a line, or a mark on each bar. Pure.
+"""What LUNs do without a file system, over the bars of contenders. Pure.
 
-Where all bars have the very same ceiling it is one dashed line with its number; else each bar has
-a mark of its own, since contenders on several LUNs, or of several blocks, have several.
+One dashed line where all bars have the same ceiling; else a mark on each bar.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from fsbench_web.core import numbers
@@ -21,10 +20,9 @@ LINE_PX = 16
 
 @dataclass(frozen=True)
 class Ceilings:
-    """``values`` are one a bar, in the unit of the bars; None: nobody measured its LUN.
+    """``values``: one for each bar, in its unit; None: not measured.
 
-    ``of`` says of which requests, "" where that differs. ``shares`` are the bars in percent of
-    them, in words.
+    ``of``: the requests, "" where they differ. ``shares``: the bars in percent of them, in words.
     """
 
     values: tuple[float | None, ...]
@@ -33,22 +31,13 @@ class Ceilings:
 
     @property
     def common(self) -> float | None:
-        """The one of all bars; None where there are several, or a bar has none."""
+        """The ceiling of all bars; None for several, or if a bar has none."""
         first = self.values[0] if self.values else None
         if first is None or any(
             value is None or not math.isclose(value, first) for value in self.values
         ):
             return None
         return first
-
-    def in_shown_unit(self, unit: str) -> "Ceilings":
-        """From ``unit`` into the one that people read."""
-        return replace(
-            self,
-            values=tuple(
-                None if value is None else numbers.scaled(value, unit) for value in self.values
-            ),
-        )
 
     @property
     def is_known(self) -> bool:

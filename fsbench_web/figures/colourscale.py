@@ -1,8 +1,6 @@
-"""Colour scales that the colour-blind can read, and the text colour that reads on each shade.
+"""Colour scales that the colour-blind can read, and the text colour for each shade.
 
-Viridis (S. van der Walt, N. Smith, 2015) steps evenly to the eye, in grey too. The diverging scale
-is PuOr of ColorBrewer 2.0 (C. Brewer, M. Harrower), which its authors mark as safe for the
-colour-blind: orange and purple differ for every kind of it, as red and green do not.
+Viridis (S. van der Walt, N. Smith, 2015); PuOr of ColorBrewer 2.0 (C. Brewer, M. Harrower).
 """
 
 import itertools

@@ -26,9 +26,7 @@ def bar_layout(
 ) -> dict[str, Any]:
     """The layout of horizontal bars, the first row on top, as high as its rows need.
 
-    ``summary`` is the text alternative: what the figure shows, with its numbers. ``gaps`` are
-    (label, words) of rows without a bar. ``ticks`` are the rows' labels as they are written at the
-    axis, where any is long enough to need several lines.
+    ``gaps``: (label, words) of rows without a bar. ``ticks``: rows' labels at the axis.
     """
     yaxis: dict[str, Any] = {
         "autorange": "reversed",
@@ -109,10 +107,7 @@ def axis(title: str, *, standoff: int | None = None, **more: Any) -> dict[str, A
 
 
 def note_omitted_lines(chart: go.Figure, count: int) -> None:
-    """The legend names how many lines a limit left out of a figure: a saved picture has no notes.
-
-    Nothing is said of none, nor where there is no legend.
-    """
+    """Name in the legend, if there is one, how many lines a limit left out."""
     if count > 0 and chart.layout.showlegend:
         chart.add_trace(
             {
@@ -139,11 +134,7 @@ def plain_text(text: str) -> str:
 def summary(
     title: str, kind: str, entries: Iterable[tuple[str, str]], lower_is_better: bool | None = None
 ) -> str:
-    """The text alternative of a figure, in one sentence.
-
-    ``entries`` are (name, words): numbers have their unit, and the best of them says so. None: more
-    is neither better nor worse.
-    """
+    """The text alternative of a figure, in one sentence; ``entries`` are (name, words)."""
     better = "" if lower_is_better is None else f", {direction(lower_is_better)}"
     listed = "; ".join(f"{name} {words}" for name, words in entries)
     return f"{title}: {kind}{better}: {listed or 'no value'}."

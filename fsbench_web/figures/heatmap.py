@@ -1,7 +1,6 @@
 """The matrix of one test: record size by file size, both on logarithmic axes.
 
-Plotly's heat maps know no patterns, so each flag is a trace of its own: the outlines of its cells,
-filled with a pattern. Where a cell has several flags their patterns lie over each other.
+Plotly's heat maps know no patterns: each flag is a trace of filled outlines of its cells.
 """
 
 import itertools
@@ -95,16 +94,12 @@ def matrix(
     edges: Mapping[int, tuple[int, int]] | None = None,
     block: str = "block",
 ) -> go.Figure:
-    """A heat map of ``{(record KB, file KB): value in unit}``, records upwards, files rightwards.
+    """A heat map of ``{(record KB, file KB): value in unit}``; missing cells stay blank.
 
-    Cells that are missing or None stay blank: IOzone has none where a record does not fit into the
-    file. The colour scale is viridis (even steps to the eye, readable for the colour-blind),
-    brightest for the fastest; it is logarithmic where the values span a factor of eight or more.
-    ``limits`` are the ends of the colour scale in ``unit``, for figures that share one. ``links``
-    are where a click on a cell leads, and ``notes`` a further line of its hover text. ``flagged``
-    are cells to be hatched by what the legend says of them, and ``edges`` the cache boundary,
-    {record KB: (last file KB within it, first beyond it)}. ``block`` is the word for a record
-    (``testnames.block_word``).
+    Colours are viridis, logarithmic from a factor of eight. ``limits``: ends of the scale in
+    ``unit``. ``links`` and ``notes``: of each cell. ``flagged``: cells to hatch, by the words of
+    the legend. ``edges``: {record KB: (last file KB within the cache, first beyond)}. ``block``:
+    the word for a record.
     """
     cells = {
         key: None if value is None else numbers.scaled(value, unit) for key, value in cells.items()
@@ -158,10 +153,9 @@ def ratio(
     notes: Mapping[Cell, str] | None = None,
     block: str = "block",
 ) -> go.Figure:
-    """A heat map of speed of ``first`` over speed of ``second``, {(record KB, file KB): ratio}.
+    """A heat map of the speed of ``first`` over ``second``, {(record KB, file KB): ratio}.
 
-    The scale diverges around 1, by the logarithm: twice as fast is as far from it as half as fast.
-    Ratios are positive; raises ValueError for another.
+    The scale diverges around 1, by the logarithm. Raises ValueError for a ratio below zero or 0.
     """
     if any(not value > 0 or not math.isfinite(value) for value in cells.values()):
         raise ValueError("a ratio of speeds is a positive number")
@@ -286,10 +280,9 @@ def _labels(
     label: Callable[[float], str],
     hatched: Collection[Cell],
 ) -> dict[str, Any]:
-    """The numbers in the cells, each in the colour that reads on its own.
+    """The numbers in the cells; in a hatched cell on a plate of its colour.
 
-    Where a cell is hatched a plate of its own colour lies under its number, which the lines would
-    cross. The plate is a thick stroke: markers have no other that is wider than high.
+    The plate is a thick stroke: no other marker is wider than high.
     """
     shares = [scale.share(value) for value in cell_values.values()]
     texts = [label(value) for value in cell_values.values()]
@@ -374,9 +367,9 @@ def _marks_in_words(
 def hatching(
     flagged: Mapping[str, Collection[Cell]], records: SizeAxis, files: SizeAxis
 ) -> list[dict[str, Any]]:
-    """A hatched trace for each flag, {what the legend says: cells}; flags without cells have none.
+    """A hatched trace for each flag with cells, {words of the legend: cells}.
 
-    The lines are light on a shade, so that they are seen on every colour of the scale.
+    The lines are light on a shade, to be seen on every colour of the scale.
     """
     rows, columns = _spans(records), _spans(files)
     traces: list[dict[str, Any]] = []
@@ -419,11 +412,7 @@ def hatching(
 def boundary(
     edges: Mapping[int, tuple[int, int]], records: SizeAxis, files: SizeAxis
 ) -> list[dict[str, Any]]:
-    """The line between files within the cache and beyond it: {record KB: (last KB, first KB)}.
-
-    It is drawn twice, red over white, to be seen on every colour of the scale and in the legend.
-    No edges, no line.
-    """
+    """The cache boundary, {record KB: (last KB, first KB)}: red over white. No edges, no line."""
     spans = _spans(records)
     x: list[float] = []
     y: list[float] = []

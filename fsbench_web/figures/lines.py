@@ -1,7 +1,6 @@
 """Lines and marks of several contenders, with 95% intervals where they are known.
 
-Over sizes and loads (``curves``), percentiles (``percentiles``, ``cdf``) and the phases of a work
-(``phases``). Nothing is known between two percentiles: lines join them for the eye.
+Lines join percentiles for the eye: nothing is known between two of them.
 """
 
 import itertools
@@ -53,10 +52,9 @@ class Point:
 
 @dataclass(frozen=True)
 class Line:
-    """One contender's points, in any order. A place of another line's that it lacks is a gap.
+    """One contender's points, in any order; a place that it lacks is a gap.
 
-    ``is_ceiling``: what a LUN does by itself, dashed and grey. ``is_whole``: a histogram of all
-    completions, drawn as steps.
+    ``is_ceiling``: of a LUN, dashed and grey. ``is_whole``: a histogram, drawn as steps.
     """
 
     name: str
@@ -77,23 +75,19 @@ def curves(
 ) -> go.Figure:
     """A line for each contender, with a marker for each number and a gap where there is none.
 
-    An axis is logarithmic from a factor of eight between its ends, that of values as ``scale`` says
-    where it does (LOG or LINEAR). ``among`` are all contenders of the page: they keep their looks.
-    ``x_names`` writes the values of x (sizes); without it they are written as numbers. Where
-    several lines have intervals, those of one place are drawn side by side, centred on it. An
-    interval that reaches below zero, of values that do not, is cut at zero, and the axis says so.
-    Raises ValueError for more lines than MOST_LINES.
+    Axes are logarithmic from a factor of eight; ``scale`` (LOG or LINEAR) sets that of the values.
+    ``among``: all contenders of the page. ``x_names`` writes the places. Raises ValueError for more
+    than MOST_LINES.
     """
     lines = shown_lines(lines, unit)
     unit = numbers.unit_name(unit)
     places = sorted({point.x for line in lines for point in line.points})
     names = x_names or {x: f"{x:g}" for x in places}
     styles = palette.styles([line.name for line in lines], among)
-    all_xs = _shifted_places(lines, places)
     return go.Figure(
         [
             trace(line, places, names, unit, style, xs)
-            for line, style, xs in zip(lines, styles, all_xs, strict=True)
+            for line, style, xs in zip(lines, styles, _shifted_places(lines, places), strict=True)
         ],
         line_layout(
             title,
@@ -113,40 +107,34 @@ def phases(
     among: Iterable[str] = (),
     scale: str = "",
 ) -> go.Figure:
-    """Phases rightwards, values in ``unit`` upwards; ``x`` of a point is the place of its phase.
-
-    No lines join the marks: between two phases there is nothing. Raises ValueError for more
-    contenders than MOST_LINES.
-    """
+    """Marks without lines; ``x`` of a point is the place of its phase. Raises as ``curves``."""
     lines = shown_lines(lines, unit)
     unit = numbers.unit_name(unit)
     styles = palette.styles([line.name for line in lines], among)
-    places = [float(place) for place in range(len(names))]
-    step = _PHASES_SPREAD / max(len(lines), 1)
+    by_place = {float(place): name for place, name in enumerate(names)}
+    step, middle = _PHASES_SPREAD / max(len(lines), 1), (len(lines) - 1) / 2
     traces = []
     for number, (line, style) in enumerate(zip(lines, styles, strict=True)):
-        offset = step * (number - (len(lines) - 1) / 2)
-        marks = trace(
-            *(line, places, dict(zip(places, names, strict=True)), unit, style),
-            [place + offset for place in places],
-        )
+        xs = [place + step * (number - middle) for place in by_place]
+        marks = trace(line, [*by_place], by_place, unit, style, xs)
         marks["marker"]["size"] = 10
         traces.append(marks | {"mode": "markers"})
+    across = {
+        "type": "linear",
+        "tickmode": "array",
+        "tickvals": [*by_place],
+        "ticktext": [plain_text(name) for name in names],
+        # Words end at their tick: the last one has no room on its right.
+        "tickangle": -40,
+        "range": [-0.5, len(names) - 0.5],
+        "zeroline": False,
+        "automargin": True,
+    }
     return go.Figure(
         traces,
         line_layout(
             title,
-            {
-                "type": "linear",
-                "tickmode": "array",
-                "tickvals": places,
-                "ticktext": [plain_text(name) for name in names],
-                # Words end at their tick: the last one has no room on its right.
-                "tickangle": -40,
-                "range": [-0.5, len(names) - 0.5],
-                "zeroline": False,
-                "automargin": True,
-            },
+            across,
             y_axis(lines, f"{unit}, {direction(lower_is_better)}", scale=scale),
             summary(title, f"marks of {len(names)} phases", entries(lines, unit), lower_is_better),
             height=440,
@@ -161,80 +149,51 @@ def of_histogram(name: str, pairs: Iterable[tuple[float, float]]) -> Line:
 
 
 def percentiles(
-    lines: Sequence[Line], unit: str, title: str, among: Iterable[str] = (), scale: str = ""
-) -> go.Figure:
-    """Values upwards over a percentile axis, on which each further nine has the same room.
-
-    ``x`` of points are shares from 0 to 1; what is at most all has no place on the axis. Raises
-    ValueError for more than MOST_LINES.
-    """
-    lines = [
-        replace(line, points=[point for point in line.points if point.x < 1])
-        for line in _by_share(lines, unit)
-    ]
-    largest_share = max((point.x for line in lines for point in line.points), default=0.5)
-    ticks = [share for share in _PERCENTILES if share <= max(largest_share, 0.9)]
-    percents = axis(
-        "percentile",
-        tickmode="array",
-        tickvals=[_nines(share) for share in ticks],
-        ticktext=[percent(share) for share in ticks],
-        zeroline=False,
-    )
-    values = _latency_axis(lines, unit, scale, cuts=True)
-    return _distributions(lines, unit, title, among, percents, values, is_cdf=False)
-
-
-def cdf(
-    lines: Sequence[Line], unit: str, title: str, among: Iterable[str] = (), scale: str = ""
-) -> go.Figure:
-    """The cumulative share upwards over the values: further left is better. Raises ValueError."""
-    lines = _by_share(lines, unit)
-    values = _latency_axis(lines, unit, scale)
-    values["rangemode"] = "normal" if scale != LINEAR else "tozero"
-    percents = axis("share of all, %", standoff=12, range=[0, 102])
-    return _distributions(lines, unit, title, among, values, percents, is_cdf=True)
-
-
-def percent(share: float) -> str:
-    """``99.9%``: as many digits as it takes."""
-    return f"{round(100 * share, 7):g}%"
-
-
-def _by_share(lines: Sequence[Line], unit: str) -> list[Line]:
-    return [
-        replace(line, points=sorted(line.points, key=lambda point: point.x))
-        for line in shown_lines(lines, unit)
-    ]
-
-
-def _nines(share: float) -> float:
-    return -math.log10(max(1 - share, 1e-9))
-
-
-def _latency_axis(
-    lines: Sequence[Line], unit: str, scale: str, *, cuts: bool = False
-) -> dict[str, Any]:
-    """As ``y_axis``; of histograms always logarithmic."""
-    title = f"{numbers.unit_name(unit)}, {direction(lower_is_better=True)}"
-    if any(line.is_whole for line in lines):
-        return log_axis(title, [point.y for line in lines for point in line.points])
-    return y_axis(lines, title, cuts=cuts, scale=scale)
-
-
-def _distributions(
     lines: Sequence[Line],
     unit: str,
     title: str,
-    among: Iterable[str],
-    across: Mapping[str, Any],
-    upright: Mapping[str, Any],
+    among: Iterable[str] = (),
+    scale: str = "",
     *,
-    is_cdf: bool,
+    is_cdf: bool = False,
 ) -> go.Figure:
+    """Values over percentiles, each further nine with the same room; or shares over the values.
+
+    ``x`` of points are shares from 0 to 1. Raises ValueError as ``curves``.
+    """
+    lines = [
+        replace(
+            line,
+            points=sorted(
+                (point for point in line.points if is_cdf or point.x < 1),
+                key=lambda point: point.x,
+            ),
+        )
+        for line in shown_lines(lines, unit)
+    ]
     unit = numbers.unit_name(unit)
-    styles = palette.styles([line.name for line in lines], among)
+    points = [point for line in lines for point in line.points]
+    values_title = f"{unit}, {direction(lower_is_better=True)}"
+    if any(line.is_whole for line in lines):
+        values = log_axis(values_title, [point.y for point in points])
+    else:
+        values = y_axis(lines, values_title, cuts=not is_cdf, scale=scale)
+    if is_cdf:
+        values["rangemode"] = "normal" if scale != LINEAR else "tozero"
+        axes = (values, axis("share of all, %", standoff=12, range=[0, 102]))
+    else:
+        largest_share = max((point.x for point in points), default=0.9)
+        ticks = [share for share in _PERCENTILES if share <= max(largest_share, 0.9)]
+        percents = axis(
+            "percentile",
+            tickmode="array",
+            tickvals=[_nines(share) for share in ticks],
+            ticktext=[percent(share) for share in ticks],
+            zeroline=False,
+        )
+        axes = (percents, values)
     kind = "cumulative distribution" if is_cdf else "percentiles"
+    styles = palette.styles([line.name for line in lines], among)
     return go.Figure(
         [
             _distribution_trace(line, style, unit, is_cdf=is_cdf, is_alone=len(lines) == 1)
@@ -242,12 +201,20 @@ def _distributions(
         ],
         line_layout(
             title,
-            across,
-            upright,
+            *axes,
             summary(title, kind, [(line.name, _tails(line, unit)) for line in lines], True),
             showlegend=len(lines) > 1 or not all(line.is_whole for line in lines),
         ),
     )
+
+
+def percent(share: float) -> str:
+    """``99.9%``: as many digits as it takes."""
+    return f"{round(100 * share, 7):g}%"
+
+
+def _nines(share: float) -> float:
+    return -math.log10(max(1 - share, 1e-9))
 
 
 def _distribution_trace(
@@ -340,11 +307,9 @@ def x_axis(places: Sequence[float], names: Mapping[float, str], title: str) -> d
 def y_axis(
     lines: Iterable[Line], title: str, cuts: bool = False, scale: str = ""
 ) -> dict[str, Any]:
-    """The axis of values: logarithmic where they span a factor of eight and nothing is below zero.
+    """The axis of values: logarithmic where they span a factor of eight and all are above zero.
 
-    ``scale`` asks for LOG or LINEAR; nothing at or below zero has a logarithm.
-
-    ``cuts`` has it begin at zero where intervals reach below and no value does.
+    ``scale`` asks for LOG or LINEAR. ``cuts``: begin at zero where only intervals reach below.
     """
     points = [point for line in lines for point in line.points]
     values = [point.y for point in points]
@@ -360,10 +325,7 @@ def y_axis(
 
 
 def log_axis(title: str, values: Sequence[float]) -> dict[str, Any]:
-    """A logarithmic axis of values, with ticks a little beyond their ends, where the axis goes on.
-
-    Values at or below zero have no place on it.
-    """
+    """A logarithmic axis, with ticks a little beyond the ends of the values above zero."""
     above = [value for value in values if value > 0]
     marks = log_ticks(min(above) / 1.3, max(above) * 1.3) if above else []
     return axis(
@@ -445,8 +407,7 @@ def whiskers(points: Sequence[Point | None]) -> dict[str, Any]:
 
 
 def _shifted_places(lines: Sequence[Line], places: Sequence[float]) -> list[Sequence[float]]:
-    """Where each line is drawn: at its places, or a little beside them where intervals would lie
-    on each other."""
+    """Where each line is drawn: a little beside its places where intervals would overlap."""
     with_intervals = [
         place for place, line in enumerate(lines) if any(point.ends for point in line.points)
     ]

@@ -28,8 +28,7 @@ def latencies(
 ) -> go.Figure:
     """A line each over the seconds of a test, in ``unit``, on a logarithmic axis.
 
-    Contenders look as they do everywhere. Raises ValueError for more lines than can be told apart,
-    and where the lengths of a line differ.
+    Raises ValueError for too many lines, and where the lengths of a line differ.
     """
     if len(lines) > MOST_LINES:
         raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")
@@ -50,13 +49,9 @@ def latencies(
         ]
         # Nothing at 0 has a place on a logarithmic axis.
         ys = [_rounded(value) or None for value in shown[name]]
-        traces.append(
-            line_trace(name, seconds, ys, words, style, **_thin(style, len(seconds)))
-            | {
-                "hovertemplate": "until %{x:.4~g} s<br>%{customdata}"
-                f"<extra>{plain_text(name)}</extra>"
-            }
-        )
+        of_pointer = _hover(name, "until %{x:.4~g} s<br>%{customdata}")
+        thin = _thin(style, len(seconds))
+        traces.append(line_trace(name, seconds, ys, words, style, **thin, hovertemplate=of_pointer))
     unit_name = numbers.unit_name(unit)
     every_value = [value for values in shown.values() for value in values]
     return go.Figure(
@@ -106,15 +101,12 @@ def timeline(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) ->
     for place, (name, line) in enumerate(panel.lines.items()):
         style = Style(place % palette.MOST + 1)
         ys = [None if value is None else _rounded(value) for value in line]
-        trace = line_trace(name, seconds, ys, [], style, **_thin(style, len(seconds)))
+        of_pointer = _hover(name, f"%{{x:.1f}} s<br>%{{y:,.4~g}} {plain_text(panel.unit)}")
+        thin = _thin(style, len(seconds))
         # What was counted between two samples holds for all of the time between.
-        trace["line"]["shape"] = "hvh"
-        trace["connectgaps"] = False
-        trace["hovertemplate"] = (
-            f"%{{x:.1f}} s<br>%{{y:,.4~g}} {plain_text(panel.unit)}"
-            f"<extra>{plain_text(name)}</extra>"
-        )
-        traces.append(trace)
+        thin["line"]["shape"] = "hvh"
+        thin |= {"connectgaps": False, "hovertemplate": of_pointer}
+        traces.append(line_trace(name, seconds, ys, [], style, **thin))
     during = ", ".join(phase.name for phase in phases)
     return go.Figure(
         traces,
@@ -159,33 +151,31 @@ def timeline(panel: Panel, seconds: Sequence[float], phases: Sequence[Phase]) ->
 def reference_drift(
     times: Sequence[datetime], changes: Mapping[str, Sequence[float | None]], title: str
 ) -> go.Figure:
-    """The change of each test against the first reference, in percent, over the time of the runs.
+    """The change of each test against the first reference, in percent, over days.
 
-    ``changes`` are {test as it is written: a value a time}; None draws no point. Raises ValueError
-    when the lengths differ.
+    ``changes``: {test: a value or None for each time}. Raises ValueError where lengths differ.
     """
     if any(len(values) != len(times) for values in changes.values()):
         raise ValueError("every test must have a value, or None, for every time")
     xs = [time.isoformat() for time in times]
-    traces = []
-    for (test, values), number in zip(
-        changes.items(), palette.series_of(list(changes)), strict=True
-    ):
-        # Browsers round binary digits: the words are made here.
-        trace = line_trace(test, xs, values, list(map(_change_words, values)), Style(number))
-        trace["hovertemplate"] = f"%{{x}}<br>%{{customdata}}<extra>{plain_text(test)}</extra>"
-        traces.append(trace | {"connectgaps": False})
+    # Browsers round binary digits: the words are made here.
+    words = {test: list(map(_change_words, values)) for test, values in changes.items()}
     return go.Figure(
-        traces,
+        [
+            line_trace(
+                *(test, xs, values, words[test], Style(number)),
+                hovertemplate=_hover(test, "%{x}<br>%{customdata}"),
+                connectgaps=False,
+            )
+            for (test, values), number in zip(
+                changes.items(), palette.series_of(list(changes)), strict=True
+            )
+        ],
         line_layout(
             title,
             {"type": "date", "fixedrange": True, "automargin": True, "nticks": 6},
             axis("% against the first", zeroline=True, fixedrange=True),
-            summary(
-                title,
-                "lines over days",
-                [(test, ", ".join(map(_change_words, values))) for test, values in changes.items()],
-            ),
+            summary(title, "lines over days", [(test, ", ".join(words[test])) for test in words]),
             height=320,
         ),
     )
@@ -197,6 +187,10 @@ def upright(x: float) -> dict[str, Any]:
         **{"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1},
         "line": {"width": 1, "dash": "dot", "color": COLOUR},
     }
+
+
+def _hover(name: str, template: str) -> str:
+    return f"{template}<extra>{plain_text(name)}</extra>"
 
 
 def _thin(style: Style, points: int) -> dict[str, Any]:

@@ -1,10 +1,7 @@
 """How a contender looks: colour, marker and dash, the same in every chart of a page.
 
-Who it is decides, and not where it stands in a chart or how good it is. The colours are based on
-Okabe and Ito's, which people with colour-blindness tell apart; whoever sees no colours has the
-markers and the dashes, which differ wherever colours do, and where colours come again. The page's
-style sheet holds the colours (``--series-1`` to ``--series-7``), lighter on dark pages; figures
-name a series by number in ``meta`` and ``static/js/figures.js`` looks the colour up.
+The colours are based on Okabe and Ito's; markers and dashes differ wherever colours do, and where
+colours repeat. Figures number a series in ``meta``; ``static/js/figures.js`` looks the colour up.
 """
 
 import re
@@ -28,8 +25,7 @@ _KNOWN = {
 
 @dataclass(frozen=True)
 class Style:
-    """One of the looks, from 1: the first seven have the seven colours, then these come again
-    with other markers and other dashes, so that up to LOOKS no two are alike."""
+    """One of the looks, from 1: seven colours, then these again with other markers and dashes."""
 
     number: int
 
@@ -54,11 +50,9 @@ class Style:
 def styles(names: Sequence[str], among: Iterable[str] = ()) -> list[Style]:
     """How each name looks; ``among`` are all that charts of the page may show.
 
-    A file system has a look of its own, and so has the first of its configurations. Other names
-    have one that follows from their letters. Where two would have the same, the one that comes
-    first in the alphabet keeps it: up to seven names the other takes a free colour (bars have
-    nothing else), beyond that the same colour with another marker and another dash. Up to LOOKS
-    names no two look alike, however many there are on the page.
+    A file system has a look of its own, and so has its first configuration; other names have one by
+    their letters. Of two with the same, the first in the alphabet keeps it. Up to seven names get
+    different colours, up to LOOKS different looks.
     """
     by_name = styles_by_name(names, among)
     return [by_name[name] for name in names]
@@ -120,10 +114,7 @@ def file_system_of(name: str) -> str:
 
 
 def series_of(names: Sequence[str]) -> list[int]:
-    """The series number (1 to 7) of each name: a file system's own, else the next free one.
-
-    For bars of a paper's names, which stand by themselves; ``styles`` is for contenders.
-    """
+    """The series number (1 to 7) of each name of a paper; ``styles`` is for contenders."""
     numbers: list[int] = []
     others: dict[str, int] = {}
     for name in names:

@@ -36,10 +36,7 @@ def stacked(
     among: Iterable[str] = (),
     scale: str = "",
 ) -> go.Figure:
-    """Panels over one axis, the first on top; a contender looks alike in all of them.
-
-    What each is of stands above it: beside a low panel there is no room for a long name.
-    """
+    """Panels over one axis, the first on top; a contender looks alike in all of them."""
     places = sorted({point.x for panel in panels for line in panel.lines for point in line.points})
     names = {x: f"{x:g}" for x in places}
     looks = palette.styles_by_name([line.name for panel in panels for line in panel.lines], among)
@@ -111,7 +108,7 @@ class SmallMultiple:
 
 
 def multiples(panels: Sequence[SmallMultiple], title: str, among: Iterable[str] = ()) -> go.Figure:
-    """A small chart a test, all on one axis of percent of the best's speed, from 0 to 100.
+    """A small chart for each test, on one axis of percent of the best's speed.
 
     ``static/js/figures.js`` puts them into fewer columns where the page is narrow.
     """

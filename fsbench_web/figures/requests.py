@@ -1,6 +1,4 @@
-"""Requests of a device, operations of a file system: how long they took, and where requests went
-when.
-"""
+"""Latencies of requests and operations, and where requests went when."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -101,8 +99,9 @@ def over_device(
     ends: tuple[float, int],
     title: str,
 ) -> go.Figure:
-    """Requests by time and place. ``cells``: {(part of the time, of the device): requests};
-    ``parts`` how many of each there are, ``ends`` the seconds and the bytes of all.
+    """Requests by time and place. ``cells``: {(part of the time, of the device): requests}.
+
+    ``parts``: how many of each there are; ``ends``: the seconds and the bytes of all.
     """
     (times, places), (seconds, size) = parts, ends
     shades: list[list[float | None]] = [[None] * times for _ in range(places)]

@@ -13,10 +13,9 @@ DOUBLING = 2.0
 
 @dataclass(frozen=True)
 class SizeAxis:
-    """The columns of a matrix along one size, smallest first.
+    """The columns of a matrix along one size, in KB, smallest first; None is a gap.
 
-    ``columns`` are sizes in KB, None for a gap: sizes that were not asked for, so that no cell is
-    drawn wider than it is. ``edges`` in KB are one more than the columns.
+    ``edges`` are one more than the columns.
     """
 
     columns: tuple[int | None, ...]

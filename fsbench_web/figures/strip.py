@@ -24,10 +24,7 @@ LEAST_FOR_A_BOX = 5
 
 @dataclass(frozen=True)
 class Strip:
-    """One contender: a value a repeat, where each leads and what else to say of it.
-
-    ``link`` is where the mean leads: to all of its runs.
-    """
+    """One contender: value, link and note of each repeat. ``link``: to all of its runs."""
 
     name: str
     values: Sequence[float]
@@ -40,10 +37,9 @@ class Strip:
 def repeats(
     strips: Sequence[Strip], unit: str, title: str, lower_is_better: bool = False
 ) -> go.Figure:
-    """The repeats of each contender, values in ``unit`` rightwards, the first contender on top.
+    """The repeats of each contender, values in ``unit`` rightwards, the first on top.
 
-    A point that lies on another is seen through it; nothing is moved aside. Raises ValueError when
-    the lengths of a strip differ.
+    Raises ValueError when the lengths of a strip differ.
     """
     if any(
         {len(strip.values)} != {len(strip.links), len(strip.notes), len(strip.values)}

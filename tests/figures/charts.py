@@ -11,7 +11,7 @@ from fsbench_web.figures.bars import Bar
 
 def best_case(
     labels: list[str],
-    values: list[float | None],
+    values: list[float],
     unit: str,
     title: str,
     lower_is_better: bool = False,
@@ -23,11 +23,10 @@ def best_case(
     ceilings: Any = None,
 ) -> go.Figure:
     """All that tie for the best are marked."""
-    known = [value for value in values if value is not None]
-    best = (min if lower_is_better else max)(known, default=None)
+    best = (min if lower_is_better else max)(values)
     parts = zip_longest(labels, values, errors, links, repeats, scores)
     entries = [
-        Bar(label, value, value == best is not None, ends, of_bar or (), score, link=link or "")
+        Bar(label, value, value == best, ends, of_bar or (), score, link=link or "")
         for label, value, ends, link, of_bar, score in parts
     ]
     return bars.best_case(entries, unit, title, lower_is_better, ceilings=ceilings)

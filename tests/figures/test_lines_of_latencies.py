@@ -34,7 +34,7 @@ def test_each_further_nine_has_the_same_room() -> None:
 
 
 def test_a_cumulative_distribution_has_the_same_pairs_the_other_way_round() -> None:
-    [trace] = lines.cdf([TAIL], "ns", "Latency").data
+    [trace] = lines.percentiles([TAIL], "ns", "Latency", is_cdf=True).data
     assert list(trace.x) == [1000, 2000, 9000, 30000]
     assert list(trace.y) == pytest.approx([50, 90, 99.9, 100])
     assert trace.error_x.arrayminus[2] == 1000
@@ -49,7 +49,7 @@ def test_the_axis_of_values_is_as_it_is_asked_for() -> None:
     zero = Line("a", [Point(0.5, 0.0), Point(0.9, 2.0)])
     assert lines.percentiles([zero], "s", "T", scale=LOG).layout.yaxis.type == "linear"
     with pytest.raises(ValueError, match="more than 7"):
-        lines.cdf([Line(str(n), []) for n in range(8)], "s", "T")
+        lines.percentiles([Line(str(n), []) for n in range(8)], "s", "T", is_cdf=True)
 
 
 def test_a_histogram_is_drawn_as_steps_that_can_be_seen() -> None:
@@ -59,14 +59,14 @@ def test_a_histogram_is_drawn_as_steps_that_can_be_seen() -> None:
     assert (steps.mode, steps.line.shape) == ("lines", "hv")
     assert len(steps.x) <= lines.MOST_POINTS
     assert steps.y[-1] == 9.999  # µs; what is at most all has no place
-    curve = lines.cdf([whole], "ns", "Latency")
+    curve = lines.percentiles([whole], "ns", "Latency", is_cdf=True)
     assert len(curve.data[0].x) <= lines.MOST_POINTS + 1
     assert (curve.data[0].x[-1], curve.data[0].y[-1]) == (10, 100)
     assert curve.layout.xaxis.type == "log"
     assert "xfs 5 µs at 50%, 9.9 µs at 99%, 9.99 µs at 99.9%" in curve.layout.meta["summary"]
     assert not curve.layout.showlegend
     two = [whole, lines.of_histogram("ext4", [(0.0, 0.5), (8.0, 1.0)])]
-    assert lines.cdf(two, "ns", "Latency").layout.showlegend
+    assert lines.percentiles(two, "ns", "Latency", is_cdf=True).layout.showlegend
 
 
 def test_rate_and_latency_stand_over_one_axis_and_a_contender_looks_alike_in_both() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.compare.pictures.several_tests import MOST_ROWS
+from fsbench_web.compare.pictures.scores import MOST_ROWS
 from fsbench_web.figures import palette
 from fsbench_web.figures.lines import MOST_LINES
 from fsbench_web.figures.palette import assigned, styles

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.figures import bars
+from fsbench_web.figures.bars import Halves
 from fsbench_web.studies.models import Study
 
 
@@ -109,14 +110,10 @@ def _combined_figure(section: Mapping[str, Any], tables: Sequence[DeltaTable]) -
                 scores[row.contender][table.test] = row.score
     if not scores:
         return None
-    names = sorted(scores)
-    return _read_write(
-        tuple(names),
-        tuple(scores[name].get("write") for name in names),
-        tuple(scores[name].get("read") for name in names),
-        unit,
-        section["title"],
+    pairs = tuple(
+        Halves(name, scores[name].get("write"), scores[name].get("read")) for name in sorted(scores)
     )
+    return _read_write(pairs, unit, section["title"])
 
 
 _stated_values = lru_cache(maxsize=64)(bars.stated_values)

@@ -1,17 +1,39 @@
 """What a kind of picture is: what a test must have, what its form asks, how it is drawn."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import plotly.graph_objects as go
 
-from fsbench_web.compare.pictures.drawable import Contender, DrawableTests, Need, category_of
+from fsbench_web.compare.pictures.drawable import (
+    Contender,
+    DrawableTests,
+    Need,
+    category_of,
+    contenders,
+    of_tests,
+)
 from fsbench_web.compare.pictures.spec import SCALES, PictureSpec
 from fsbench_web.compare.pictures.table import PictureTable
 from fsbench_web.compare.selection import profiles, wording
+from fsbench_web.compare.tables.delta_tables import Comparison
+from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.core.units import shown_units
+from fsbench_web.figures.lines import MOST_LINES
+from fsbench_web.figures.sizes import size_name
+from fsbench_web.platform import limits
+from fsbench_web.studies.scores import cells
+from fsbench_web.studies.scores.cells import LoadCurve, Matrix, RepeatsOfSeries
+
+Measurement = TypeVar("Measurement", LoadCurve, Matrix, RepeatsOfSeries)
+
+GONE = (
+    "A contender of this address is not in this comparison, or has no finished run of the test any "
+    "more. Choose another."
+)
 
 
 class PictureUnavailable(ValueError):
@@ -20,16 +42,11 @@ class PictureUnavailable(ValueError):
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, its numbers, and sentences about what is missing from it.
-
-    Without a figure the sentences say why there is none. ``undrawn`` is how many lines a limit
-    left out of it, which its legend says.
-    """
+    """A figure, its numbers, and sentences on what is missing, or on why there is no figure."""
 
     figure: go.Figure | None
     table: PictureTable[Any] | None = None
     notes: list[str] = field(default_factory=list)
-    undrawn: int = 0
 
 
 @dataclass(frozen=True)
@@ -43,11 +60,10 @@ class Select:
 
 
 class PictureKind(ABC):
-    """A kind of picture, and as an object the one that ``spec`` says, of ``test``.
+    """A kind of picture; an instance is the one that ``spec`` says, of ``test``.
 
-    Making it settles what its form shows: ``contenders`` that can be chosen, best first, of which
-    ``lines`` are drawn (None where it does not ask for several), how many more are ``undrawn``,
-    because a chart has a limit, and ``notices``, sentences for the page.
+    Its form offers ``contenders``, best first, of which ``lines`` are drawn (None: it does not ask
+    for several). ``undrawn``: how many more lines there are. ``notices``: sentences for the page.
     """
 
     slug: ClassVar[str]
@@ -82,13 +98,19 @@ class PictureKind(ABC):
         """What its form asks besides the test and several contenders."""
         return ()
 
+    def noticed(self, compared: Comparison) -> list[DeltaTable]:
+        """The tables of a comparison; a notice says what was emulated."""
+        self.notices += [compared.emulated.sentence] if compared.emulated else []
+        return compared.tables
+
+    def left_out(self, count: int, noun: str = "contenders") -> list[str]:
+        """A sentence on so many lines that a limit left out; the legend says it too."""
+        self.undrawn += count
+        return [f"{count} further {noun} are not drawn: choose fewer."] if count > 0 else []
+
     @abstractmethod
     def draw(self) -> Picture:
         """The picture. Raises PictureUnavailable, and ``studies.scores.cells.TooManyValues``."""
-
-
-def undrawn_notes(count: int, noun: str = "contenders") -> list[str]:
-    return [f"{count} further {noun} are not drawn: choose fewer."] if count > 0 else []
 
 
 def scale_select(spec: PictureSpec) -> Select:
@@ -132,3 +154,159 @@ class CategoryPicture(PictureKind):
         slugs = self.offer.categories.get(self.test, [])
         offered = [(slug, profiles.label_of(slug)) for slug in slugs]
         return [Select("in", "Category", offered, self.category)]
+
+
+class ContenderPicture(PictureKind):
+    """One of measured configurations."""
+
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
+        super().__init__(spec, test, offer)
+        ranked_by = ("total_average", categories.MEAN)
+        compared = of_tests(spec.comparison, self.measured_tests, ranked_by, by="configuration")
+        self.noticed(compared)
+        self.contenders = contenders(compared)
+
+    @property
+    def measured_tests(self) -> list[str]:
+        """The tests of which contenders must have any."""
+        return [self.test]
+
+    def draw(self) -> Picture:
+        if not self.contenders:
+            raise PictureUnavailable(self.needs.refusal)
+        return self.draw_contenders()
+
+    @abstractmethod
+    def draw_contenders(self) -> Picture:
+        """As ``draw``, where there is any contender."""
+
+    def in_one_unit(self, measurements: Iterable[Measurement]) -> list[Measurement]:
+        """The same in one unit of each dimension, as the comparison has them."""
+        tools = {contender.key: contender.tool for contender in self.contenders}
+        listed = list(measurements)
+        printed = {(measurement.unit, tools[measurement.series_id]) for measurement in listed}
+        display_units = shown_units(printed, self.spec.comparison.units)
+        return [
+            measurement
+            if display.unit == measurement.unit and not display.is_converted
+            else measurement.converted(display)
+            for measurement in listed
+            for display in [display_units[measurement.unit, tools[measurement.series_id]]]
+        ]
+
+    def select(self, parameter: str, label: str, chosen: Contender | None) -> Select:
+        """A box to choose one contender in."""
+        offered = [
+            (contender.key, contender.name) for contender in self.contenders[: limits.MOST_OPTIONS]
+        ]
+        return Select(parameter, label, offered, chosen.key if chosen else None)
+
+
+class SingleContenderPicture(ContenderPicture):
+    """One of ``a``: the contender that is asked for, else the best."""
+
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
+        super().__init__(spec, test, offer)
+        self.by_key = {contender.key: contender for contender in self.contenders}
+        best = self.contenders[0] if self.contenders else None
+        self.a = best if spec.a is None else self.by_key.get(spec.a, best)
+
+    @property
+    def selects(self) -> Sequence[Select]:
+        return [self.select("a", "Contender", self.a)]
+
+    def draw_contenders(self) -> Picture:
+        if self.a is None or self.spec.a not in (None, self.a.key):
+            raise PictureUnavailable(GONE)
+        return self.draw_contender(self.a)
+
+    @abstractmethod
+    def draw_contender(self, contender: Contender) -> Picture:
+        """As ``draw``, of this contender."""
+
+
+class SeveralContendersPicture(ContenderPicture):
+    """One of several contenders: those of the address, else the best; MOST_LINES at most."""
+
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
+        super().__init__(spec, test, offer)
+        wanted = set(spec.lines)
+        lines = [
+            contender for contender in self.contenders if contender.key in wanted
+        ] or self.contenders
+        if self.contenders and wanted - {contender.key for contender in self.contenders}:
+            self.notices.append(
+                "Some contenders of this address are not in this comparison any more."
+            )
+        if len(lines) > MOST_LINES:
+            self.notices.append(
+                f"{MOST_LINES} of {len(lines)} contenders are drawn, the best ones: more colours "
+                "nobody tells apart. Choose others in the form."
+            )
+            self.undrawn = len(lines) - MOST_LINES
+        self.lines = lines[:MOST_LINES]
+        self.keys = [contender.key for contender in self.lines]
+
+    def of_one_unit(
+        self, measurements: Iterable[Measurement]
+    ) -> tuple[list[tuple[Contender, Measurement]], str, list[str]]:
+        """What is in the commonest unit, by contender; this unit; sentences about what is not."""
+        listed = self.in_one_unit(measurements)
+        units = [measurement.unit for measurement in listed]
+        unit = max(units, key=units.count, default="")
+        measured = {measurement.series_id for measurement in listed}
+        drawn = [
+            (contender, measurement)
+            for contender in self.lines or ()
+            for measurement in listed
+            if measurement.series_id == contender.key and measurement.unit == unit
+        ]
+        in_unit = {contender.key for contender, _ in drawn}
+        notes = [
+            f"{contender.name} is not drawn: "
+            + (
+                "it is measured in another unit."
+                if contender.key in measured
+                else "it has no such number."
+            )
+            for contender in self.lines or ()
+            if contender.key not in in_unit
+        ]
+        return drawn, unit, notes
+
+
+class FixedSizesPicture(SeveralContendersPicture):
+    """One of several at ``record_kb`` and ``file_kb``, None being every size."""
+
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
+        super().__init__(spec, test, offer)
+        self.records, self.files = cells.sizes_of(self.keys, test) if self.keys else ([], [])
+        self.record_kb, self.file_kb = spec.record_kb, spec.file_kb
+        self.block = testnames.block_word(test)
+
+    @property
+    def selects(self) -> Sequence[Select]:
+        if not self.records:
+            return ()
+        return [
+            _size_select("record", f"{self.block.capitalize()} size", self.records, self.record_kb),
+            _size_select("file", "File size", self.files, self.file_kb),
+        ]
+
+    @property
+    def sizes_in_words(self) -> list[str]:
+        """The sizes that are asked for: "record 4K", "file 64M"."""
+        return sizes_in_words(self.record_kb, self.file_kb, self.block)
+
+
+def sizes_in_words(record_kb: int | None, file_kb: int | None, block: str = "block") -> list[str]:
+    """Sizes as "record 4K" and "file 64M", those that are asked for."""
+    return [
+        *([f"{block} {size_name(record_kb)}"] if record_kb is not None else []),
+        *([f"file {size_name(file_kb)}"] if file_kb is not None else []),
+    ]
+
+
+def _size_select(parameter: str, label: str, sizes: Sequence[int], chosen: int | None) -> Select:
+    offered = [("", "every size"), *((size, size_name(size)) for size in sizes)]
+    return Select(parameter, label, offered, chosen)

@@ -1,10 +1,9 @@
 """What there is to draw of a comparison: tests by what they have, and contenders by name."""
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.bounds import BoundedComparison, by_rows
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison
@@ -20,10 +19,7 @@ PUBLISHED = "published"
 
 @dataclass(frozen=True)
 class Contender:
-    """A configuration of the comparison that was measured; ``key`` is that of its series.
-
-    ``score`` is in ``unit``, that of its table; ``tool`` says what its own units mean.
-    """
+    """A measured configuration; ``key`` is that of its series. ``score`` is in ``unit``."""
 
     key: int
     name: str
@@ -40,10 +36,7 @@ ScoredTests = Mapping[str, Collection[ScoredTest]]
 
 @dataclass(frozen=True)
 class Need:
-    """What a test must have to be drawn.
-
-    ``tests_of`` says which of the tests can be; ``refusal`` is what to say where none can.
-    """
+    """What a test must have to be drawn, and the ``refusal`` where no test has it."""
 
     tests_of: Callable[[ScoredTests], list[str]]
     refusal: str
@@ -112,13 +105,8 @@ def category_of(requested: str, slugs: Iterable[str], *, is_printed: bool) -> st
     return headline_of(listed, is_printed=is_printed) if listed else ""
 
 
-def contenders(spec: ComparisonSpec, tests: Iterable[str]) -> tuple[list[Contender], list[str]]:
-    """The measured configurations of ``spec`` that have any of ``tests``, best first.
-
-    Beside them sentences about emulated results. Ranked by the total average, or the mean of a test
-    that gives one value. Five queries.
-    """
-    compared = of_tests(spec, tests, ("total_average", categories.MEAN), by="configuration")
+def contenders(compared: Comparison) -> list[Contender]:
+    """The measured configurations of a comparison, best first."""
     by_series: dict[int, Contender] = {}
     for member, unit in (
         (member, table.unit)
@@ -132,18 +120,13 @@ def contenders(spec: ComparisonSpec, tests: Iterable[str]) -> tuple[list[Contend
                 *(row.series_id, member.name, row.filesystem, row.study, score, unit, tool_of(row))
             )
     lower = {table.unit for table in compared.tables if table.lower_is_better}
-    ranked = sorted(
+    return sorted(
         by_series.values(),
         key=lambda contender: (
             contender.score if contender.unit in lower else -contender.score,
             contender.name,
         ),
     )
-    return ranked, emulated_notices(compared)
-
-
-def emulated_notices(compared: Comparison) -> list[str]:
-    return [compared.emulated.sentence] if compared.emulated else []
 
 
 def of_tests(
@@ -163,12 +146,7 @@ def of_tests(
     return comparison(by_rows(BoundedComparison(wanted)).spec)
 
 
-def tables(
-    spec: PictureSpec, tests: Iterable[str], category: str
-) -> tuple[list[DeltaTable], list[str]]:
-    """The delta tables of some tests in one category, by what the comparison ranks.
-
-    Beside them sentences about emulated results.
-    """
-    compared = of_tests(spec.comparison, tests, (category,))
-    return compared.tables, emulated_notices(compared)
+def commonest_unit(tables: Sequence[DeltaTable]) -> tuple[str, list[DeltaTable]]:
+    """The unit that most of the tables are in, and these tables."""
+    [(unit, _)] = Counter(table.unit for table in tables).most_common(1)
+    return unit, [table for table in tables if table.unit == unit]

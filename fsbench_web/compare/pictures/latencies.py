@@ -1,6 +1,6 @@
 """Latencies of several contenders: as a tool printed them, as they were kept, and over a test."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
@@ -8,17 +8,17 @@ from fsbench_web.compare.pictures.base import (
     Picture,
     PictureKind,
     Select,
+    SeveralContendersPicture,
     scale_select,
-    undrawn_notes,
 )
-from fsbench_web.compare.pictures.contender_pictures import SeveralContendersPicture
 from fsbench_web.compare.pictures.drawable import (
     SCORES,
     DrawableTests,
     Need,
     ScoredTests,
+    commonest_unit,
     is_measured,
-    tables,
+    of_tests,
 )
 from fsbench_web.compare.pictures.spec import (
     CDF,
@@ -95,10 +95,9 @@ def _percentiles_of(test: str, tests: Sequence[str]) -> list[str]:
 
 
 def _with_latencies(scored: ScoredTests) -> list[str]:
-    """A test of each latency at each load that has several percentiles, or that runs measured.
+    """A test of each latency at each load with several percentiles, or measured by runs.
 
-    The mean stands for all that is told of a latency; of a log of histograms, which has none, the
-    median.
+    The mean stands for a latency, or the median of a log of histograms.
     """
     percentiles: dict[tuple[str, str], list[str]] = defaultdict(list)
     chosen: dict[tuple[str, str], str] = {}
@@ -137,8 +136,7 @@ class Latencies(SeveralContendersPicture):
             return
         # Scores are of contenders as the comparison ranks them, and not of single configurations.
         PictureKind.__init__(self, spec, test, offer)
-        self.tables, emulated = tables(spec, percentiles, categories.MEAN)
-        self.notices += emulated
+        self.tables = self.noticed(of_tests(spec.comparison, percentiles, (categories.MEAN,)))
 
     @property
     def selects(self) -> Sequence[Select]:
@@ -154,13 +152,12 @@ class Latencies(SeveralContendersPicture):
     def _draw_scores(self) -> Picture:
         """Percentiles as a tool printed them: a line a contender, the best in the middle first."""
         by_contender: dict[str, dict[float, DeltaRow]] = defaultdict(dict)
-        units = Counter(table.unit for table in self.tables)
-        if not units:
+        if not self.tables:
             return Picture(None, notes=["No contender has percentiles of this latency."])
-        [(unit, _)] = units.most_common(1)
-        for table in self.tables:
+        unit, of_unit = commonest_unit(self.tables)
+        for table in of_unit:
             share = testnames.percentile_of(table.test)
-            if share is not None and table.unit == unit:
+            if share is not None:
                 for row in table.rows:
                     by_contender[row.contender][share / 100] = row
         ranked = sorted(
@@ -172,14 +169,13 @@ class Latencies(SeveralContendersPicture):
             for name in sorted(ranked[:MOST_LINES])
             for share, row in sorted(by_contender[name].items())
         ]
-        draw = lines.cdf if self.show == CDF else lines.percentiles
-        figure = draw(
-            lines_of(drawn), unit, self.label_of(self.test), by_contender, self.spec.scale
+        figure = lines.percentiles(
+            *(lines_of(drawn), unit, self.label_of(self.test), by_contender, self.spec.scale),
+            is_cdf=self.show == CDF,
         )
         columns = [CONTENDER, text("Percentile", lambda row: lines.percent(row.x))]
-        more = max(0, len(by_contender) - MOST_LINES)
-        listed = drawn_table(drawn, columns, unit, "Value")
-        return Picture(figure, listed, undrawn_notes(more), more)
+        undrawn = self.left_out(max(0, len(by_contender) - MOST_LINES))
+        return Picture(figure, drawn_table(drawn, columns, unit, "Value"), undrawn)
 
     def draw_contenders(self) -> Picture:
         """What is kept of every completion, by contender."""

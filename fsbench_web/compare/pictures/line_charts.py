@@ -8,18 +8,13 @@ CACM 52(4), 2009.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-import plotly.graph_objects as go
-
 from fsbench_web.compare.pictures.base import (
+    FixedSizesPicture,
     Picture,
     PictureUnavailable,
     Select,
-    scale_select,
-    undrawn_notes,
-)
-from fsbench_web.compare.pictures.contender_pictures import (
-    FixedSizesPicture,
     SeveralContendersPicture,
+    scale_select,
     sizes_in_words,
 )
 from fsbench_web.compare.pictures.drawable import (
@@ -34,6 +29,7 @@ from fsbench_web.compare.pictures.drawable import (
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import (
     CONTENDER,
+    ChartColumn,
     Drawn,
     drawn_table,
     is_lower,
@@ -44,6 +40,7 @@ from fsbench_web.compare.pictures.table import (
     unknown_unit,
     value,
 )
+from fsbench_web.compare.selection.wording import joined
 from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.core.scoring.shares import NOT_OF_THE_DISK_PERCENT
 from fsbench_web.figures import lines
@@ -51,7 +48,7 @@ from fsbench_web.figures.lines import Line, Point
 from fsbench_web.figures.sizes import size_name
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.scores import cells, shares
-from fsbench_web.studies.scores.cells import LoadCurve
+from fsbench_web.studies.scores.cells import LoadCurve, Matrix
 from fsbench_web.studies.scores.queries import on_worker
 
 
@@ -62,17 +59,21 @@ class LineChart(SeveralContendersPicture):
     def selects(self) -> Sequence[Select]:
         return [*super().selects, scale_select(self.spec)]
 
-    def figure_of(
+    def picture(
         self,
         drawn: Sequence[Line],
         unit: str,
         title: str,
         x_title: str,
+        numbers: Sequence[Drawn],
+        columns: Sequence[ChartColumn[Drawn]],
+        notes: Sequence[str],
         x_names: Mapping[float, str] | None = None,
         ceilings: Sequence[Line] = (),
         scale: str = "",
-    ) -> go.Figure:
-        return lines.curves(
+    ) -> Picture:
+        """The lines, and their ``numbers`` as a table, whose ``columns`` say the places."""
+        figure = lines.curves(
             [*ceilings, *drawn],
             unit,
             title,
@@ -86,6 +87,17 @@ class LineChart(SeveralContendersPicture):
             ],
             scale=scale or self.spec.scale,
         )
+        table = drawn_table(numbers, columns, unit, has_flags=True)
+        return Picture(figure, table, [*notes, *unknown_unit(unit)])
+
+
+def _of_cells(matrices: Iterable[tuple[Contender, Matrix]], along: int) -> list[Drawn]:
+    """Each cell of the contenders, at one of its sizes: 0 the block's, 1 the file's."""
+    return [
+        Drawn.of_repeats(contender.name, cell[along], repeats, *cell)
+        for contender, matrix in matrices
+        for cell, repeats in sorted(matrix.cells.items())
+    ]
 
 
 class Profile(LineChart, FixedSizesPicture):
@@ -112,30 +124,23 @@ class Profile(LineChart, FixedSizesPicture):
         if not pairs:
             return Picture(None, notes=["No contender was measured at this size: choose another."])
         along = 0 if self.record_kb is None else 1
-        drawn = [
-            Drawn.of_repeats(contender.name, cell[along], repeats, *cell)
+        drawn = _of_cells(pairs, along)
+        names = {each.x: size_name(each.x) for each in drawn}
+        gaps = [
+            f"{contender.name} was not measured at {len(names) - len(matrix.cells)} of the sizes: "
+            "its line has gaps there."
             for contender, matrix in pairs
-            for cell, repeats in sorted(matrix.cells.items())
+            if len(matrix.cells) < len(names)
         ]
-        places = {each.x for each in drawn}
-        figure = self.figure_of(
+        return self.picture(
             lines_of(drawn),
             unit,
             f"{testnames.label(self.test)} at {self.sizes_in_words[0]}",
             "file size" if along else f"{self.block} size",
-            {place: size_name(place) for place in places},
-        )
-        columns = [CONTENDER, *sizes(self.test, lambda row: row.at)]
-        gaps = [
-            f"{contender.name} was not measured at {len(places) - len(matrix.cells)} of the sizes: "
-            "its line has gaps there."
-            for contender, matrix in pairs
-            if len(matrix.cells) < len(places)
-        ]
-        return Picture(
-            figure,
-            drawn_table(drawn, columns, unit, has_flags=True),
-            [*notes, *gaps, *unknown_unit(unit)],
+            drawn,
+            [CONTENDER, *sizes(self.test, lambda row: row.at)],
+            [*notes, *gaps],
+            names,
         )
 
 
@@ -161,11 +166,7 @@ class Roofline(LineChart):
         matrices, unit, not_drawn = self.of_one_unit(
             cells.matrices(self.keys, self.test, file_kb=self.file_kb)
         )
-        numbers = [
-            Drawn.of_repeats(contender.name, cell[0], repeats)
-            for contender, matrix in matrices
-            for cell, repeats in sorted(matrix.cells.items())
-        ]
+        numbers = _of_cells(matrices, 0)
         records = sorted({int(each.x) for each in numbers})
         ceilings = lun_lines(self.keys, unit, [(kb, self.test, kb) for kb in records])
         scale = self.spec.scale or lines.LOG  # a roofline's axes both are
@@ -182,25 +183,10 @@ class Roofline(LineChart):
             )
             return Picture(None, notes=[refusal])
         size_names = {float(kb): size_name(kb) for kb in records}
-        figure = self.figure_of(
-            drawn,
-            unit,
-            f"{label}, files of {size_name(self.file_kb or 0)}",
-            f"{testnames.block_word(self.test)} size",
-            size_names,
-            ceilings,
-            scale,
-        )
         ceiling = {drawn_point.x: drawn_point.y for drawn_point in ceilings[0].points}
-        columns = [
-            CONTENDER,
-            sizes(self.test, lambda row: (int(row.x), 0))[0],
-            value("The LUN itself", unit, lambda row: ceiling.get(row.x)),
-        ]
-        notes = [*not_drawn, *unknown_unit(unit)]
-        notes += filter(None, (missing_note(ceilings, records, size_names),))
+        notes = [missing_note(ceilings, records, size_names)]
         if not is_lower(unit):
-            notes += filter(None, (above_note(ceilings, drawn),))
+            notes.append(above_note(ceilings, drawn))
         cut = sum(each.interval is not None and each.interval.low <= 0 for each in numbers)
         if cut and scale == lines.LOG:
             notes.append(
@@ -208,8 +194,23 @@ class Roofline(LineChart):
             )
         if undrawn:
             notes.append(f"{undrawn} further contenders are in the table alone: choose fewer.")
-        table = drawn_table(numbers, columns, unit, has_flags=True)
-        return Picture(figure, table, notes, undrawn)
+        self.undrawn += undrawn
+        return self.picture(
+            drawn,
+            unit,
+            f"{label}, files of {size_name(self.file_kb or 0)}",
+            f"{testnames.block_word(self.test)} size",
+            numbers,
+            [
+                CONTENDER,
+                sizes(self.test, lambda row: row.at)[0],
+                value("The LUN itself", unit, lambda row: ceiling.get(row.x)),
+            ],
+            [*not_drawn, *filter(None, notes)],
+            size_names,
+            ceilings,
+            scale,
+        )
 
 
 def _above_zero(point: Point) -> Point:
@@ -257,30 +258,30 @@ class LoadCurves(LineChart):
         names = list(dict.fromkeys(each.name for each in every))
         chosen = names[: lines.MOST_LINES - len(ceilings)]
         drawn = [each for name in chosen for each in every if each.name == name]
-        figure = self.figure_of(
+        # Each line by its number, lines in their order.
+        listed = sorted(drawn, key=lambda each: (chosen.index(each.name), each.x))
+        alone = sum(each.interval is None for each in drawn)
+        single_runs = (
+            f"{alone} of {len(drawn)} numbers have no interval: a single run without "
+            "interval samples."
+        )
+        return self.picture(
             lines_of(drawn),
             unit,
             f"{label} over {loads.label(axis)}",
             loads.label(axis),
+            listed,
+            [
+                CONTENDER,
+                text("Load", lambda row: loads.words(row.at[0])),
+                load(axis, lambda row: row.x),
+            ],
+            [
+                *not_drawn,
+                *([single_runs] if alone else []),
+                *self.left_out(len(names) - len(chosen), "curves"),
+            ],
             ceilings=ceilings,
-        )
-        columns = [
-            CONTENDER,
-            text("Load", lambda row: loads.words(row.at[0])),
-            load(axis, lambda row: row.x),
-        ]
-        listed = [
-            each
-            for name in chosen
-            for each in sorted(drawn, key=lambda each: each.x)
-            if each.name == name
-        ]
-        undrawn = len(names) - len(chosen)
-        return Picture(
-            figure,
-            drawn_table(listed, columns, unit, has_flags=True),
-            [*not_drawn, *_load_notes(drawn, undrawn), *unknown_unit(unit)],
-            undrawn,
         )
 
     def _numbers(self, measured: Sequence[tuple[Contender, LoadCurve]], axis: str) -> list[Drawn]:
@@ -300,17 +301,6 @@ class LoadCurves(LineChart):
         return numbers
 
 
-def _load_notes(drawn: Sequence[Drawn], undrawn: int) -> list[str]:
-    alone = sum(each.interval is None for each in drawn)
-    notes = []
-    if alone:
-        notes.append(
-            f"{alone} of {len(drawn)} numbers have no interval: a single run without "
-            "interval samples."
-        )
-    return [*notes, *undrawn_notes(undrawn, "curves")]
-
-
 LUN_ITSELF = "The LUN itself"
 ALL_SIZES_FROM_S = 30
 """A shorter probe leaves sizes out (runner/agent/preparation/probe.py)."""
@@ -321,10 +311,9 @@ MOST_LUNS = 2
 def lun_lines(
     keys: Collection[int], unit: str, wanted: Iterable[tuple[float, str, int | None]]
 ) -> list[Line]:
-    """A line for each LUN that these series were measured on, of the first that has a ceiling.
+    """A line for each LUN that these series were measured on. Four queries at most.
 
-    ``wanted`` are places with the test and the record size of each. Four queries, one where nobody
-    measured a LUN.
+    ``wanted`` are places with the test and the record size of each.
     """
     ceilings = shares.of_many(keys)
     rows = Series.objects.filter(pk__in=ceilings).values_list(
@@ -346,20 +335,20 @@ def lun_lines(
 def missing_note(
     ceilings: Sequence[Line], places: Sequence[float], names: Mapping[float, str]
 ) -> str:
-    """A sentence on the places where no ceiling is known; "" where there is one everywhere."""
+    """A sentence on the places without a known ceiling; "" for none."""
     covered = {point.x for line in ceilings for point in line.points}
     without = [names[place] for place in sorted(places) if place not in covered]
     if not ceilings or not without:
         return ""
-    text = without[0] if len(without) == 1 else f"{', '.join(without[:-1])} and {without[-1]}"
     return (
-        f"Nothing that can be set against requests of {text} was measured of the LUN itself: it "
-        f"measures more sizes where it is given {ALL_SIZES_FROM_S} seconds or more."
+        f"Nothing that can be set against requests of {joined(without, len(without))} was measured "
+        "of the LUN itself: it measures more sizes where it is given "
+        f"{ALL_SIZES_FROM_S} seconds or more."
     )
 
 
 def above_note(ceilings: Sequence[Line], lines: Sequence[Line]) -> str:
-    """A sentence on points that lie above the only ceiling, as flags have it; "" for none."""
+    """A sentence on points above the only ceiling; "" for none."""
     if len(ceilings) != 1:
         return ""
     ceiling = {point.x: point.y for point in ceilings[0].points}

@@ -3,12 +3,16 @@
 from django.http import QueryDict
 
 from fsbench_web.compare.pictures.base import PictureKind
-from fsbench_web.compare.pictures.best_cases import BestCases
 from fsbench_web.compare.pictures.latencies import Latencies
 from fsbench_web.compare.pictures.line_charts import LoadCurves, Profile, Roofline
-from fsbench_web.compare.pictures.matrices import HeatMap, Ratio
-from fsbench_web.compare.pictures.repeats import RepeatsOfRuns
-from fsbench_web.compare.pictures.several_tests import Multiples, Phases, QueueDepth, WriteAndRead
+from fsbench_web.compare.pictures.runs import HeatMap, Ratio, RepeatsOfRuns
+from fsbench_web.compare.pictures.scores import (
+    BestCases,
+    Multiples,
+    Phases,
+    QueueDepth,
+    WriteAndRead,
+)
 from fsbench_web.compare.pictures.spec import (
     CDF,
     COMPLETIONS,

@@ -16,10 +16,7 @@ CHOICE_PX = 72  # .plot-choice in the style sheet, with the gap below
 
 @dataclass(frozen=True)
 class Section:
-    """All tables of one test, worst first. ``slug`` is for element ids.
-
-    ``anchors`` are the element ids of the tables, in their order.
-    """
+    """All tables of one test, worst first. ``slug`` and ``anchors`` are element ids."""
 
     test: str
     slug: str
@@ -81,8 +78,7 @@ def sections(
 ) -> list[Section]:
     """The tables by test, in the order in which they come.
 
-    A paper's ``labels`` of tests come first, in its order. Creating and mounting are no work: a
-    paper has them last.
+    A paper's ``labels`` of tests come first, in its order; creating and mounting come last.
     """
     by_test: dict[str, Section] = {}
     for table in tables:
@@ -114,10 +110,7 @@ def contenders_of(tables: Iterable[DeltaTable]) -> set[str]:
 def charts(
     tables: Iterable[DeltaTable], test: str, among: Collection[str] = ()
 ) -> dict[str, go.Figure]:
-    """A bar chart for each table of ``test``, best first, by what to call it.
-
-    ``among`` are all contenders of the page that the charts are for.
-    """
+    """A bar chart for each table of ``test``, best first. ``among``: contenders of the page."""
     chosen = [table for table in tables if table.test == test]
     units = {table.unit for table in chosen if table.category == chosen[0].category}
     return {

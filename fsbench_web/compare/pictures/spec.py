@@ -25,14 +25,10 @@ MOST_HIDDEN = 50
 
 @dataclass(frozen=True)
 class PictureSpec:
-    """A picture of a comparison. None and "" stand for what is shown first.
+    """A picture of a comparison. None and "" mean the first offered.
 
-    ``kind`` is of ``compare.pictures.registry.KINDS``. ``a`` and ``b`` are contenders of pictures
-    of one or two, ``lines`` those of pictures of several: keys of series, since a contender's name
-    may mean another configuration tomorrow. ``scale`` is that of the axis of values, of SCALES, and
-    ``hide`` are names of the legend whose lines are put out. ``percent`` is of PERCENTS: which of
-    its percentiles a latency is drawn by. ``show`` is of SHOWS.
-    ``registry.spec_of(spec.to_query()) == spec``.
+    ``a``, ``b`` and ``lines`` are keys of series: a name may mean another configuration tomorrow.
+    ``hide``: names of the legend. ``registry.spec_of(spec.to_query()) == spec``.
     """
 
     comparison: ComparisonSpec = field(default_factory=ComparisonSpec)

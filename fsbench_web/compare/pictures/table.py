@@ -1,4 +1,4 @@
-"""The numbers of a chart: a table for pages and CSV, the runs behind each, and bars and lines."""
+"""The numbers of a chart: a table for pages and CSV, the runs behind each, bars and lines."""
 
 import csv
 import io
@@ -33,9 +33,7 @@ Links = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class ChartColumn(ColumnOf[Row]):
-    """``name`` is its heading in files, whose numbers are as they are stored; ``exact`` writes such
-    a number where pages write it in another unit.
-    """
+    """``name``: its heading in files. ``exact``: the stored number if pages show another unit."""
 
     name: str = ""
     exact: Callable[[Row], str] = lambda _: ""
@@ -55,8 +53,7 @@ class PictureTable(Generic[Row]):
 
     @property
     def written(self) -> list[tuple[list[tuple[str, bool, str]], Links]]:
-        """(text, whether it is a number, the stored one where it is another) of every cell, and
-        the row's links."""
+        """(text, is a number, stored number) of every cell, and the links of each row."""
         return [
             (
                 [
@@ -153,10 +150,7 @@ def _interval_of(of_row: Interval | None) -> str:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A number of a line chart: whose it is, where it stands and what stands behind it.
-
-    ``at`` is what the table says of its place.
-    """
+    """A number of a line chart, where it stands, and its runs. ``at``: its place in the table."""
 
     name: str
     x: float
@@ -256,39 +250,36 @@ def unknown_unit(unit: str) -> list[str]:
 def bar_chart(table: DeltaTable, among: Collection[str] = ()) -> go.Figure:
     """The rows as bars, best first. ``among`` are all contenders of the page."""
     rows, scale = table.rows[::-1], table.scale
-    times = scale.divisor
+
+    def shown(number: float) -> float:
+        return numbers.scaled(number / scale.divisor, scale.unit)
 
     def bar(row: DeltaRow) -> Bar:
         ends = ends_of(row.interval)
         return Bar(
             row.contender,
-            table.bar_of(row) / times,
+            shown(table.bar_of(row)),
             table.mark_of(row) == "best",
-            ends and (ends[0] / times, ends[1] / times),
-            tuple(repeat / times for repeat in row.repeats),
-            row.score / times if table.shows_mean(row) else None,
+            ends and (shown(ends[0]), shown(ends[1])),
+            tuple(map(shown, row.repeats)),
+            shown(row.score) if table.shows_mean(row) else None,
             link=link_of(row),
             runs=row.runs,
         )
 
+    shares = [row.share for row in rows]
+    subjects = {share.of for share in shares if share is not None}
     return bars.best_case(
         [bar(row) for row in rows],
-        scale.unit,
+        numbers.unit_name(scale.unit),
         f"{testnames.label(table.test)}: {table.category_in_sentence}",
         table.lower_is_better,
         among,
-        _ceilings_of(rows, times),
-    )
-
-
-def _ceilings_of(rows: Sequence[DeltaRow], divisor: float) -> Ceilings:
-    """Those of ``rows``, in their unit divided by ``divisor``; a row without a share has none."""
-    shares = [row.share for row in rows]
-    subjects = {share.of for share in shares if share is not None}
-    return Ceilings(
-        tuple(share.ceiling / divisor if share is not None else None for share in shares),
-        next(iter(subjects)) if len(subjects) == 1 else "",
-        tuple(_ceiling_words(share) for share in shares),
+        Ceilings(
+            tuple(shown(share.ceiling) if share is not None else None for share in shares),
+            subjects.pop() if len(subjects) == 1 else "",
+            tuple(map(_ceiling_words, shares)),
+        ),
     )
 
 

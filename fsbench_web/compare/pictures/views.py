@@ -35,10 +35,9 @@ MOST_NAMED = 12
 
 @dataclass(frozen=True)
 class RequestedPicture:
-    """The picture of an address. ``kind`` is None where the comparison has no test for it.
+    """The picture of an address; ``kind`` is None if no test can be drawn like this.
 
-    ``problem`` says why there is no picture; ``instead``, which is among ``notices``, that another
-    is shown than the address asks for.
+    ``problem``: why there is no picture. ``substitutions``: that another one is shown.
     """
 
     spec: PictureSpec
@@ -68,10 +67,7 @@ class RequestedPicture:
 @require_safe
 @requires(Action.READ)
 def page(request: HttpRequest) -> HttpResponse:
-    """The picture that the address says, with the form that chooses another.
-
-    The address of a removed kind redirects to the kind that replaced it.
-    """
+    """The picture of the address, with its form. Removed kinds redirect to their successors."""
     try:
         spec = spec_of(request.GET)
         if request.GET.get("picture") in REPLACED:
@@ -142,7 +138,7 @@ def _requested_picture(spec: PictureSpec) -> RequestedPicture:
         picture = kind.draw()
         _hide_lines(picture, spec.hide)
         if picture.figure is not None:
-            note_omitted_lines(picture.figure, kind.undrawn + picture.undrawn)
+            note_omitted_lines(picture.figure, kind.undrawn)
         return replace(requested, picture=picture)
     except (PictureUnavailable, TooManyValues) as error:
         return replace(requested, problem=str(error))
@@ -160,10 +156,7 @@ def _hide_lines(picture: Picture, names: Collection[str]) -> None:
 
 
 def _nearest_test(test: str, tests: Sequence[str], label_of: Callable[[str], str]) -> str:
-    """The test of ``tests`` that is nearest to one of another kind of picture, else the first.
-
-    Tests of one label are drawn alike, as phases of one work are.
-    """
+    """The test of ``tests`` that is nearest to one of another kind of picture."""
     name = testnames.parts(test)[0]
     alike = (other for other in tests if label_of(other) == label_of(test))
     named = (other for other in tests if testnames.parts(other)[0] == name)

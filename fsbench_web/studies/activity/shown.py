@@ -306,7 +306,9 @@ def latencies_of_run(run_id: int) -> ShownLatencies | None:
         label = label_of(distribution)
         curves = [lines.of_histogram(label, distribution.shares())]
         choices[f"{label}: percentiles"] = lines.percentiles(curves, distribution.unit, label)
-        choices[f"{label}: share of all (CDF)"] = lines.cdf(curves, distribution.unit, label)
+        choices[f"{label}: share of all (CDF)"] = lines.percentiles(
+            curves, distribution.unit, label, is_cdf=True
+        )
         if (logged := logs.get((distribution.test, distribution.load))) is not None:
             title = f"{label}, {logged.total:,} of {distribution.total:,} completions"
             choices[f"{label}: over time"] = _over_time(logged, title)
@@ -428,7 +430,7 @@ def _operations(tracer: Tracer, trace: OperationTrace) -> ShownTrace:
         queued=sum(trace.queued.values()),
         figures={
             "How many by latency": requests.latencies(bins, title, "operations", 1),
-            "Share of all (CDF)": lines.cdf(curves, "ns", title),
+            "Share of all (CDF)": lines.percentiles(curves, "ns", title, is_cdf=True),
         }
         if bins
         else {},

@@ -5,7 +5,7 @@ from django.test import Client
 
 from fsbench_web.accounts.models import Role
 from fsbench_web.compare.pictures.registry import spec_of
-from fsbench_web.compare.pictures.several_tests import depth_of, work_of
+from fsbench_web.compare.pictures.scores import depth_of, work_of
 from fsbench_web.studies.models import Run
 from tests.accounts.people import person
 from tests.importing import import_files

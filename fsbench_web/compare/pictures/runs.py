@@ -1,30 +1,41 @@
-"""Blocks by file sizes: the heat map of one contender, and the speed of one over another."""
+"""Pictures of what runs measured: heat map and speed-up map of cells, and strips of repeats."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import plotly.graph_objects as go
 
-from fsbench_web.compare.pictures.base import Picture, PictureUnavailable, Select
-from fsbench_web.compare.pictures.contender_pictures import GONE, SingleContenderPicture
-from fsbench_web.compare.pictures.drawable import MATRIX, Contender, DrawableTests
+from fsbench_web.compare.pictures.base import (
+    GONE,
+    FixedSizesPicture,
+    Picture,
+    PictureUnavailable,
+    Select,
+    SingleContenderPicture,
+)
+from fsbench_web.compare.pictures.drawable import MATRIX, RUNS, Contender, DrawableTests
 from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import (
+    CONTENDER,
+    ChartColumn,
     Drawn,
     PictureTable,
+    count,
     drawn_table,
     is_lower,
     note,
     run_links,
     sizes,
+    text,
     unknown_unit,
     value,
 )
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.quality import FLAGS, ordered
-from fsbench_web.figures import heatmap
+from fsbench_web.figures import heatmap, strip
 from fsbench_web.studies.models import Series
-from fsbench_web.studies.runs.listing import address_of
+from fsbench_web.studies.runs.listing import address_of, dates_of
 from fsbench_web.studies.runs.shown import quality as run_quality
 from fsbench_web.studies.scores import cells
 from fsbench_web.studies.scores.cells import Cell, Matrix, Repeats
@@ -39,15 +50,21 @@ class HeatMap(SingleContenderPicture):
     def draw_contender(self, contender: Contender) -> Picture:
         matrices = self.in_one_unit(cells.matrices([contender.key], self.test))
         if not matrices:
-            text = f"{contender.name} has no matrix of {testnames.label(self.test)}."
-            return Picture(None, notes=[text])
+            why = f"{contender.name} has no matrix of {testnames.label(self.test)}."
+            return Picture(None, notes=[why])
         largest = max(matrices, key=lambda matrix: len(matrix.cells))
         notes = [
             *_blank_cells(largest.cells),
             *_other_units(matrices, largest),
             *unknown_unit(largest.unit),
         ]
-        return Picture(self.figure(contender, largest), _table(self.test, largest), notes)
+        rows = [
+            Drawn.of_repeats("", 0, repeats, *cell)
+            for cell, repeats in sorted(largest.cells.items())
+        ]
+        columns: list[ChartColumn[Drawn]] = sizes(self.test, lambda row: row.at)
+        table = drawn_table(rows, columns, largest.unit, has_flags=True)
+        return Picture(self.figure(contender, largest), table, notes)
 
     def figure(self, contender: Contender, matrix: Matrix) -> go.Figure:
         """Flagged cells are hatched, and the cache boundary is a line."""
@@ -64,13 +81,6 @@ class HeatMap(SingleContenderPicture):
             edges=run_quality.edges(quality, self.test),
             block=testnames.block_word(self.test),
         )
-
-
-def _table(test: str, matrix: Matrix) -> PictureTable[Drawn]:
-    rows = [
-        Drawn.of_repeats("", 0, repeats, *cell) for cell, repeats in sorted(matrix.cells.items())
-    ]
-    return drawn_table(rows, sizes(test, lambda row: row.at), matrix.unit, has_flags=True)
 
 
 def _cells_by_flag(cells: Mapping[Cell, Repeats]) -> dict[str, list[Cell]]:
@@ -141,10 +151,11 @@ class Ratio(SingleContenderPicture):
         matrices = self.in_one_unit(cells.matrices({contender.key, self.b.key}, self.test))
         of_both = _of_one_unit(matrices, contender, self.b)
         if of_both is None:
-            text = (
-                f"{contender.name} and {self.b.name} have no cell of {testnames.label(self.test)}"
+            why = (
+                f"{contender.name} and {self.b.name} have no cell of {testnames.label(self.test)} "
+                "in common, or none in the same unit."
             )
-            return Picture(None, notes=[f"{text} in common, or none in the same unit."])
+            return Picture(None, notes=[why])
         return _ratio_picture(self.test, (contender, self.b), of_both)
 
 
@@ -213,6 +224,83 @@ def _times_as_fast(ours: Repeats, theirs: Repeats, less_is_better: bool) -> floa
 
 
 def _blank_remark(name: str, cells: Iterable[Cell]) -> str:
-    count = len(list(cells))
-    stay = "stays" if count == 1 else "stay"
-    return f" {count} that only {name} has {stay} blank." if count else ""
+    number = len(list(cells))
+    stay = "stays" if number == 1 else "stay"
+    return f" {number} that only {name} has {stay} blank." if number else ""
+
+
+class _RunRow(NamedTuple):
+    name: str
+    run_id: int
+    value: float
+    cells: int
+    date: str
+    date_from: str
+
+    @property
+    def note(self) -> str:
+        return f"run {self.run_id}" + (f", {self.cells} cells" if self.cells > 1 else "")
+
+
+class RepeatsOfRuns(FixedSizesPicture):
+    slug = "repeats"
+    label = "Repeats"
+    words = "Every run a point, and from five on a box of their quartiles: how far repeats scatter."
+    needs = RUNS
+
+    def draw_contenders(self) -> Picture:
+        every_series = cells.repeats(
+            self.keys, self.test, record_kb=self.record_kb, file_kb=self.file_kb
+        )
+        measured, unit, of_units = self.of_one_unit(every_series)
+        if not measured:
+            return Picture(None, notes=["No run measured this cell: choose another size."])
+        dates = dates_of([run_id for _, series in measured for run_id in series.repeats.run_ids])
+        rows_of = [
+            [
+                _RunRow(contender.name, *of_run, *dates.get(of_run[0], ("", "")))
+                for of_run in zip(
+                    *(series.repeats.run_ids, series.repeats.values, series.cells), strict=True
+                )
+            ]
+            for contender, series in measured
+        ]
+        rows = [row for of_one in rows_of for row in of_one]
+        is_mean = any(row.cells > 1 for row in rows)
+        words = ", ".join([*(["mean of each run"] if is_mean else []), *self.sizes_in_words])
+        title = f"{testnames.label(self.test)}, repeats"
+        figure = strip.repeats(
+            [
+                strip.Strip(
+                    contender.name,
+                    [row.value for row in of_one],
+                    [address_of([row.run_id]) for row in of_one],
+                    [row.note for row in of_one],
+                    series.repeats.interval,
+                    address_of(series.repeats.run_ids),
+                )
+                for (contender, series), of_one in zip(measured, rows_of, strict=True)
+            ],
+            unit,
+            f"{title}: {words}" if words else title,
+            is_lower(unit),
+        )
+        columns: list[ChartColumn[_RunRow]] = [
+            CONTENDER,
+            text("Run", lambda row: f"run {row.run_id}"),
+            value("Mean of its cells" if is_mean else "Value", unit, lambda row: row.value),
+            count("Cells", lambda row: row.cells),
+            text("Date", lambda row: row.date),
+            text("Date from", lambda row: row.date_from),
+        ]
+        table = PictureTable(columns, rows, lambda row: run_links([row.run_id]))
+        single = [contender.name for contender, series in measured if len(series.cells) == 1]
+        uneven = [contender.name for contender, series in measured if len(set(series.cells)) > 1]
+        notes = []
+        if single:
+            notes.append(f"Of one run there is no interval: {', '.join(single)}.")
+        if uneven:
+            notes.append(
+                f"Runs of {', '.join(uneven)} have different cells: their means are of unlike sets."
+            )
+        return Picture(figure, table, [*of_units, *notes, *unknown_unit(unit)])

@@ -1,9 +1,8 @@
-"""Several tests in one picture: write and read, queue depths, phases of a work, all of them."""
+"""Pictures of scores: bars, write and read, queue depths, phases of a work, all tests."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from fsbench_web.compare.pictures.base import (
     CategoryPicture,
@@ -12,7 +11,6 @@ from fsbench_web.compare.pictures.base import (
     PictureUnavailable,
     Select,
     scale_select,
-    undrawn_notes,
 )
 from fsbench_web.compare.pictures.drawable import (
     SCORES,
@@ -20,9 +18,8 @@ from fsbench_web.compare.pictures.drawable import (
     Need,
     ScoredTests,
     category_of,
-    emulated_notices,
+    commonest_unit,
     of_tests,
-    tables,
 )
 from fsbench_web.compare.pictures.sections import contenders_of
 from fsbench_web.compare.pictures.spec import PictureSpec
@@ -31,6 +28,8 @@ from fsbench_web.compare.pictures.table import (
     ChartColumn,
     Drawn,
     PictureTable,
+    bar_chart,
+    count,
     drawn_table,
     interval,
     lines_of,
@@ -40,13 +39,107 @@ from fsbench_web.compare.pictures.table import (
     text,
     value,
 )
+from fsbench_web.compare.selection import profiles, wording
+from fsbench_web.compare.selection.set_aside import set_aside
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.delta_tables import comparison
 from fsbench_web.core import numbers
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import categories, loads, phases, testnames
+from fsbench_web.core.scoring.categories import RANGE
+from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
+from fsbench_web.core.stats.intervals import mean
 from fsbench_web.core.units import BINARY
 from fsbench_web.figures import bars, lines, panels
+from fsbench_web.figures.bars import Halves
 from fsbench_web.figures.lines import MOST_LINES, Point
 from fsbench_web.figures.panels import MOST_PANELS, Panel, SmallMultiple
+
+
+class BestCases(CategoryPicture):
+    slug = "bars"
+    label = "Scores"
+    words = "Each contender: the mean of its repeats, or its score."
+    needs = SCORES
+
+    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
+        super().__init__(spec, test, offer)
+        self.answers: Sequence[WorkAnswer] = ()
+        work = _work_of(spec)
+        if work is None:
+            self.tables = self.noticed(of_tests(spec.comparison, [test], (self.category,)))
+        else:
+            ranking = comparison(work)
+            self.category = f"{categories.PROFILE}{work.profile}" if work.profile else RANGE
+            self.tables = [
+                table for table in ranking.tables if table.test == test
+            ] or ranking.tables[:1]
+            if self.category == RANGE and self.tables:
+                self.test = self.tables[0].test
+            self.answers = ranking.work
+            ignored = set_aside(work)
+            self.notices += [str(ignored)] if ignored else []
+            if work.profile and not ignored:
+                self.notices.append("A work profile is of its own tests, whichever test is chosen.")
+            self.noticed(ranking)
+
+    @property
+    def substitutions(self) -> list[str]:
+        """Of a range another operation than is asked for; of a profile ``notices`` say it."""
+        if not categories.is_of_work(self.category):
+            return self.other_category
+        if self.category != RANGE or self.spec.test in ("", self.test):
+            return []
+        requested, drawn = testnames.label(self.spec.test), testnames.label(self.test)
+        return [f"The range is not of {requested}; shown is {drawn}."]
+
+    @property
+    def selects(self) -> Sequence[Select]:
+        """Categories, and whatever else contenders are ranked by: somebody's own work."""
+        [category] = super().selects
+        offered = [
+            (f"{categories.PROFILE}{name}", title) for name, title in profiles.titles().items()
+        ]
+        values = {value for value, _ in offered}
+        if categories.is_of_work(self.category) and self.category not in values:
+            offered.insert(0, (self.category, profiles.label_of(self.category)))
+        elif self.spec.comparison.has_range:
+            offered.insert(0, (RANGE, categories.label(RANGE)))
+        work_options = [(value, f"Your work: {title}") for value, title in offered]
+        return [replace(category, options=[*category.options, *work_options], chosen=self.category)]
+
+    def draw(self) -> Picture:
+        parts = [sentence for answer in self.answers for sentence in answer.sentences]
+        if not self.tables:
+            if parts:
+                return Picture(None, notes=parts)
+            raise PictureUnavailable(self.needs.refusal)
+        table = max(self.tables, key=lambda table: len(table.rows))
+        rows, unit = table.rows[::-1], table.unit  # best first
+        columns: list[ChartColumn[DeltaRow]] = [
+            text("Contender", lambda row: row.contender),
+            text("Configuration", lambda row: row.configuration or ""),
+            value("Score", unit, lambda row: row.score),
+            value("Mean of repeats", unit, lambda row: mean(row.repeats) if row.repeats else None),
+            *interval(unit)[:2],
+            count("Number of runs", lambda row: row.runs, "Runs"),
+        ]
+        flags = wording.flags_in_words({row.contender: row.flags for row in rows})
+        notes = [*([f"Flags: {flags}."] if flags else []), *parts]
+        return Picture(bar_chart(table), PictureTable(columns, rows, links_of), notes)
+
+
+def _work_of(spec: PictureSpec) -> ComparisonSpec | None:
+    """The comparison by the work that is asked for in the place of a category; None: by none.
+
+    The category that is chosen goes before what the comparison ranks by.
+    """
+    whole, category = replace(spec.comparison.whole, sort=""), spec.category
+    if category.startswith(categories.PROFILE):
+        return whole.without_work.with_profile(category.removeprefix(categories.PROFILE))
+    is_asked = not category or category == RANGE
+    return whole if is_asked and whole.is_of_work else None
+
 
 READS = {
     "write": "read",
@@ -70,13 +163,12 @@ class WriteAndRead(CategoryPicture):
     def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         super().__init__(spec, test, offer)
         self.read = READS[test]
-        delta_tables, emulated = tables(spec, (test, self.read), self.category)
-        if len({table.unit for table in delta_tables}) > 1 and not spec.comparison.units:
+        wanted = ((test, self.read), (self.category,))
+        compared = of_tests(spec.comparison, *wanted)
+        if len({table.unit for table in compared.tables}) > 1 and not spec.comparison.units:
             # One test agrees in a unit, and the other in another.
-            one_unit = replace(spec, comparison=replace(spec.comparison, units=BINARY))
-            delta_tables, emulated = tables(one_unit, (test, self.read), self.category)
-        self.by_test = {table.test: table for table in delta_tables}
-        self.notices += emulated
+            compared = of_tests(replace(spec.comparison, units=BINARY), *wanted)
+        self.by_test = {table.test: table for table in self.noticed(compared)}
 
     @property
     def drawable_categories(self) -> list[str]:
@@ -89,59 +181,40 @@ class WriteAndRead(CategoryPicture):
         if writes is None or reads is None or writes.unit != reads.unit:
             text = f"{halves[0]} and {halves[1].lower()} are not both scored in this category, or "
             return Picture(None, notes=[f"{text}not in one unit. Choose another category."])
-        pairs = _pairs(writes, reads)
+        rows = [{row.contender: row for row in table.rows} for table in (writes, reads)]
+        pairs = [
+            _halves(name, *(of.get(name) for of in rows)) for name in sorted({**rows[0], **rows[1]})
+        ]
         category = categories.in_sentence(categories.label(self.category))
         figure = bars.read_write(
-            [pair.name for pair in pairs],
-            [_score(pair.write) for pair in pairs],
-            [_score(pair.read) for pair in pairs],
-            writes.unit,
-            f"{halves[0]} plus {halves[1].lower()}: {category}",
-            links=[(_link(pair.write), _link(pair.read)) for pair in pairs],
-            halves=halves,
+            pairs, writes.unit, f"{halves[0]} plus {halves[1].lower()}: {category}", halves
         )
         table = PictureTable(
             [
                 CONTENDER,
-                value(halves[0], writes.unit, lambda pair: _score(pair.write)),
-                value(halves[1], writes.unit, lambda pair: _score(pair.read)),
+                value(halves[0], writes.unit, lambda pair: pair.write),
+                value(halves[1], writes.unit, lambda pair: pair.read),
                 value("Sum", writes.unit, lambda pair: pair.total),
             ],
             sorted(pairs, key=lambda pair: -(pair.total or 0.0)),
             lambda pair: tuple(
-                dict.fromkeys(link for half in pair[1:] if half for link in links_of(half))
+                dict.fromkeys(
+                    link for of in rows if pair.name in of for link in links_of(of[pair.name])
+                )
             ),
         )
-        lacking = [pair.name for pair in pairs if pair.write is None or pair.read is None]
+        lacking = [pair.name for pair in pairs if pair.total is None]
         notes = [f"Without both halves: {', '.join(lacking)}."] if lacking else []
         return Picture(figure, table, notes)
 
 
-class _Pair(NamedTuple):
-    """The best write and the best read of one contender, which may lack either."""
-
-    name: str
-    write: DeltaRow | None
-    read: DeltaRow | None
-
-    @property
-    def total(self) -> float | None:
-        return self.write.score + self.read.score if self.write and self.read else None
-
-
-def _pairs(writes: DeltaTable, reads: DeltaTable) -> list[_Pair]:
-    write_rows = {row.contender: row for row in writes.rows}
-    read_rows = {row.contender: row for row in reads.rows}
-    names = sorted(write_rows.keys() | read_rows.keys())
-    return [_Pair(name, write_rows.get(name), read_rows.get(name)) for name in names]
-
-
-def _link(row: DeltaRow | None) -> str:
-    return link_of(row) if row else ""
-
-
-def _score(row: DeltaRow | None) -> float | None:
-    return row.score if row else None
+def _halves(name: str, write: DeltaRow | None, read: DeltaRow | None) -> Halves:
+    return Halves(
+        name,
+        write.score if write else None,
+        read.score if read else None,
+        (link_of(write) if write else "", link_of(read) if read else ""),
+    )
 
 
 Place = tuple[float, str]
@@ -204,8 +277,7 @@ class QueueDepth(PictureKind):
         depth = depth_of(test)
         self.work, self.rest = work_of(test)[0], depth[1] if depth else ""
         wanted = [other for other in offer.of(SCORES) if self._is_of_it(other)]
-        self.tables, emulated = tables(spec, wanted, categories.MEAN)
-        self.notices += emulated
+        self.tables = self.noticed(of_tests(spec.comparison, wanted, (categories.MEAN,)))
 
     def _is_of_it(self, test: str) -> bool:
         depth = depth_of(test)
@@ -233,8 +305,7 @@ class QueueDepth(PictureKind):
         drawn: list[Panel] = []
         numbers: list[Drawn] = []
         for name in names:
-            [(unit, _)] = Counter(table.unit for table in by_name[name]).most_common(1)
-            of_unit = [table for table in by_name[name] if table.unit == unit]
+            unit, of_unit = commonest_unit(by_name[name])
             label = testnames.label(name)
             of_panel = _depth_numbers(of_unit, chosen, label, unit)
             drawn.append(
@@ -256,8 +327,7 @@ class QueueDepth(PictureKind):
             *(text("Unit", lambda row: row.at[1]), *interval("")),
         ]
         listed = PictureTable(columns, numbers, lambda row: row.links)
-        more = len(every) - len(chosen)
-        return Picture(figure, listed, undrawn_notes(more), more)
+        return Picture(figure, listed, self.left_out(len(every) - len(chosen)))
 
 
 def _depth_numbers(
@@ -297,8 +367,7 @@ class Phases(PictureKind):
         super().__init__(spec, test, offer)
         scored = offer.of(SCORES)
         wanted = [name for name in phases.tests_of(test) if name in scored]
-        self.tables, emulated = tables(spec, wanted, categories.MEAN)
-        self.notices += emulated
+        self.tables = self.noticed(of_tests(spec.comparison, wanted, (categories.MEAN,)))
 
     @property
     def selects(self) -> Sequence[Select]:
@@ -313,8 +382,7 @@ class Phases(PictureKind):
         work = phases.work_of(self.test)
         if work is None or not self.tables:
             return Picture(None, notes=["No contender has a phase of this work."])
-        [(unit, _)] = Counter(table.unit for table in self.tables).most_common(1)
-        of_unit = [table for table in self.tables if table.unit == unit]
+        unit, of_unit = commonest_unit(self.tables)
         by_test = {testnames.parts(table.test)[0]: table for table in of_unit}
         # What nobody has is no phase of these: of a generated tree there is no bzImage.
         names = {name: phase for name, phase in work.phases.items() if name in by_test}
@@ -352,11 +420,9 @@ class Phases(PictureKind):
             for phase in names.values()
             if phase not in rows
         ]
-        more = len(by_contender) - len(chosen)
         by_phase = sorted(drawn, key=lambda each: each.x)
-        return Picture(
-            figure, drawn_table(by_phase, columns, unit), [*undrawn_notes(more), *missing], more
-        )
+        undrawn = self.left_out(len(by_contender) - len(chosen))
+        return Picture(figure, drawn_table(by_phase, columns, unit), [*undrawn, *missing])
 
 
 def _ranked_by_phases(by_contender: dict[str, dict[str, DeltaRow]]) -> list[str]:
@@ -388,15 +454,14 @@ class Multiples(CategoryPicture):
         scored = offer.of(SCORES)
         start = scored.index(test) if test in scored else 0
         tests = scored[start : start + MOST_PANELS]
-        self.left_out = len(scored) - start - len(tests)
+        self.more_tests = len(scored) - start - len(tests)
         slugs = {
             category_of(spec.category, offer.categories[name], is_printed=offer.is_printed(name))
             for name in tests
         }
         slugs.add(self.category)
         compared = of_tests(spec.comparison, tests, slugs)
-        self.tables = _one_each(compared.tables, self.category)
-        self.notices += emulated_notices(compared)
+        self.tables = _one_each(self.noticed(compared), self.category)
 
     def draw(self) -> Picture:
         """A panel a test, in the order of all pages."""
@@ -427,8 +492,8 @@ class Multiples(CategoryPicture):
             lambda pair: links_of(pair[1]),
         )
         notes = []
-        if self.left_out > 0:
-            notes.append(f"{self.left_out} further tests are not drawn: choose a later one.")
+        if self.more_tests > 0:
+            notes.append(f"{self.more_tests} further tests are not drawn: choose a later one.")
         if largest > MOST_ROWS:
             notes.append(
                 f"Of each test the best {MOST_ROWS} of up to {largest} contenders are drawn."
