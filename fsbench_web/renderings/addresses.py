@@ -1,8 +1,4 @@
-"""Which addresses answer with what is drawn up: reports, workbooks, documents, pictures.
-
-They take a hundred times what a page takes, and nobody waits for them at every click. CSV is none
-of them: it costs what a page costs, and programs ask for it all day.
-"""
+"""Which addresses answer with a file that takes long: reports, workbooks, pictures. Not CSV."""
 
 import re
 

@@ -1,9 +1,6 @@
-"""Answers that are drawn up: found again by what they say, told apart by it, made once.
+"""Answers that take long to make: cached by their content, made once, in another process.
 
-``answer`` gets everything that is to be drawn, which whoever asks may see, for it was read for
-them. That is read anew for every request, at the price of a page, and so never out of date; what
-takes the time is turning it into a workbook or a picture, and that is done once for the same
-content, in a process of its own (``start_renderer``; elsewhere, as in tests and commands, here).
+``answer`` gets everything that goes into a file, read with the reader's rights for each request.
 """
 
 import hashlib
@@ -58,11 +55,10 @@ def answer(
     disposition: str = "",
     cache_control: str = REVALIDATED,
 ) -> HttpResponse:
-    """``write(*arguments)`` as a file; 304 without making it for who has the same already.
+    """``write(*arguments)`` as a file; 304 if the client has it.
 
-    ``write`` is a function of a module and its arguments can be pickled. Two calls with the same
-    ``cache_key`` (None: the arguments) have the same answer: it leaves out what alone the time
-    of day makes another, such as when a report was made.
+    ``write`` is a function of a module, and its arguments can be pickled. ``cache_key`` (None: the
+    arguments) says which answers are equal.
     """
     if cache_key is None:
         cache_key = arguments
@@ -105,10 +101,7 @@ def _digest(content: object) -> str:
 
 
 def _plain(content: object) -> object:
-    """The same as tuples of what Python writes out whole, so that what differs is written so.
-
-    Raises TypeError for what it does not know: nothing is told apart by a part of itself.
-    """
+    """The content as tuples that ``repr`` writes in full. Raises TypeError for unknown types."""
     if content is None or type(content) in _WRITTEN_OUT:
         return content
     if isinstance(content, list | tuple):

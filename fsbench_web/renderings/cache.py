@@ -1,8 +1,6 @@
-"""What was drawn up, kept while there is room for it, and made once where many want it at a time.
+"""Finished files, kept while there is room, and made once for many readers.
 
-The key is a digest of everything that is drawn. So nothing has to be taken out when a score, a
-title or somebody's rights change: what is read then is other content, under another key, and what
-whoever asks may not see was never in what is looked up for them.
+The key is a digest of the content: changed data or rights lead to another key.
 """
 
 import threading
@@ -33,10 +31,7 @@ class RenderingCache:
         return self._size_bytes
 
     def once(self, key: str, make: Callable[[], bytes]) -> bytes:
-        """What is kept under the key, else what ``make`` gives, which is called once at a time.
-
-        Who comes while it is being made waits, and has the same, also an error.
-        """
+        """What is kept under the key, else what ``make`` gives, called once at a time."""
         with self._lock:
             if key in self._bytes:
                 self._bytes.move_to_end(key)

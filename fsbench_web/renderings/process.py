@@ -1,7 +1,6 @@
-"""A process of its own for what is drawn up: threads of the web process compute one at a time.
+"""A process that makes files: threads of the web process compute one at a time.
 
-A workbook of 5,000 rows takes seconds; in a thread it would slow every page by half. The process
-starts when it is first needed, ends when idle, and starts again after it died.
+It starts when it is needed, ends when idle, and starts again after it died.
 """
 
 import os
@@ -55,8 +54,9 @@ class Renderer:
         return self._process.pid if self._process is not None else None
 
     def __call__(self, function: Callable[..., bytes], *arguments: Any) -> bytes:
-        """What the function of a module gives. Raises TooLarge, RendererUnavailable,
-        RenderingFailed.
+        """What the function of a module gives.
+
+        Raises TooLarge, RendererUnavailable, RenderingFailed.
         """
         message = pickle.dumps((function, arguments), pickle.HIGHEST_PROTOCOL)
         with self._lock:

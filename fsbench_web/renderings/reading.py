@@ -1,7 +1,7 @@
-"""Reads what people uploaded in processes beside the web process, which can be ended.
+"""Reads uploads in processes beside the web process, which can be ended.
 
-A hostile text may take a reader very long, and a regular expression keeps the interpreter's lock
-for as long. ``call`` is the way of every request to a reader.
+A hostile text may take a reader very long, and a regular expression keeps the interpreter's
+lock.
 """
 
 import pickle

@@ -1,7 +1,6 @@
-"""The process that draws up files for one web process: ``python -m fsbench_web.renderings.worker``.
+"""The process that makes files: ``python -m fsbench_web.renderings.worker``.
 
-It reads a pickle of (function, arguments) from its input, calls it, and writes the bytes that it
-gives. It knows no request and asks no database: what may be drawn was decided by who sends it. The
+It reads a pickle of (function, arguments), calls it, and writes the bytes. It uses no database. The
 length of each message stands before it, in 8 bytes.
 """
 

@@ -27,10 +27,10 @@ MOST_LINES = 100
 def choices(
     series: Series, chosen_test: str = "", studies: Collection[int] = (), category: str = ""
 ) -> list[tuple[str, list[str]]]:
-    """What can be shown of the line: its tests in order, each with its categories. One query.
+    """The tests of a line in order, each with its categories. Two queries at most.
 
-    Of more than ``limits.MOST_TESTS`` tests the first by name, and ``chosen_test``; another query
-    then. ``category`` is chosen too: of a work profile it may be an older version.
+    Of many tests the first ``limits.MOST_TESTS`` by name, and ``chosen_test``. ``category`` is
+    offered too: of a work profile it may be an older version.
     """
     of_line = Series.objects.filter(same_line(series, studies)).values("pk")
     all_pairs = (
@@ -58,10 +58,9 @@ def choices(
 def _offered_profiles(
     line: Series, own_tests: Collection[str], chosen_category: str, studies: Collection[int]
 ) -> list[str]:
-    """The profiles, as categories, all of whose tests were measured of the line, some by its own
-    workload, others by any in the same place: the latest version of each, and
-    ``chosen_category``, as watches have an older one. ``own_tests`` are tests of the line. Two
-    queries.
+    """The profiles, as categories, that were measured in the place of a line. Two queries.
+
+    The latest versions and ``chosen_category``; the line's own workload measured a part of each.
     """
     latest = profiles.latest()
     older = profile_of(chosen_category)
@@ -91,7 +90,7 @@ def profile_of(category: str) -> Profile | None:
 
 
 def _why_no_profile(line: Series, category: str, studies: Collection[int]) -> str:
-    """Why a profile that is asked for is no line, in a sentence. Two queries."""
+    """Why a profile is no line, in a sentence. Two queries."""
     profile = profile_of(category)
     if profile is None:
         name = category.removeprefix(categories.PROFILE)[:60]
@@ -112,9 +111,7 @@ def _why_no_profile(line: Series, category: str, studies: Collection[int]) -> st
 def _measured_tests(
     line: Series, tests: Collection[str], studies: Collection[int]
 ) -> list[tuple[str, int | None]]:
-    """Those of ``tests`` that were measured in the place of a line, with the workload of
-    each. One query.
-    """
+    """Those of ``tests`` measured in the place of a line, with their workloads. One query."""
     series = Series.objects.filter(same_line(line, studies, any_workload=True))
     rows = Score.objects.filter(series__in=series.values("pk"), test__in=list(tests))
     return list(rows.order_by().values_list("test", "series__workload_id").distinct())
@@ -122,9 +119,9 @@ def _measured_tests(
 
 @dataclass(frozen=True)
 class RequestedLine:
-    """A test and a category of a line. ``refusal`` says why there is no such line;
-    ``substitution`` that another category is shown than was asked for, as the one of a test that
-    was chosen before.
+    """A test and a category of a line.
+
+    ``refusal``: why there is no such line. ``substitution``: that another category is shown.
     """
 
     test: str
@@ -204,9 +201,7 @@ class LineChoice:
 
 
 def line_choices(studies: Collection[int], limit: int, offset: int = 0) -> list[LineChoice]:
-    """The lines of studies, taken together; those over most kernels first, from ``offset`` on. Two
-    queries.
-    """
+    """The lines of studies, those over most kernels first, from ``offset`` on. Two queries."""
     rows = list(_lines(studies)[offset : offset + limit])
     series = Series.objects.select_related(
         "configuration", "workload", "hardware", "lun__worker"

@@ -1,7 +1,4 @@
-"""Which series are on one line over time, and whose it is.
-
-A line is of a team, or of a study that has none: what a label says anybody may say of theirs.
-"""
+"""Which series are on one line over time, and who owns it: a team, or a study without one."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -21,10 +18,9 @@ MACHINE = tuple(f"machine__{key}" for key in ("executor", "accelerator", "memory
 
 
 def owner_of(series: Series) -> tuple[int | None, int | None]:
-    """Whose line a series is on: (study, None) or (None, team), by key.
+    """The owner of the line of a series: (study, None) or (None, team), by key.
 
-    Its team's, whichever of the team's studies measured it; its study's alone where that has no
-    team, and where nobody says on what it was measured: two unknown machines are not the same.
+    Its team, or its study where that has no team or the hardware is not known.
     """
     team = series.study.team_id
     if team is None or (series.hardware_id is None and series.lun_id is None):
@@ -35,11 +31,10 @@ def owner_of(series: Series) -> tuple[int | None, int | None]:
 def same_line(
     line: Series | Watch, studies: Collection[int] = (), *, any_workload: bool = False
 ) -> Q:
-    """The series that measure the same as this one: all but the system's software.
+    """The series that measure the same as this one, but for the system's software.
 
-    They are of one owner, or of ``studies``, by key, where these are named (with known hardware).
-    ``any_workload``: the same configuration in the same place, whatever work was measured there,
-    of which the parts of a work profile are.
+    Of one owner, or of ``studies``, by key (known hardware only). ``any_workload``: the same
+    configuration in the same place, whatever work was measured.
     """
     # By key: a watch is looked at every minute, and its rows need not be fetched for that.
     values = {name: getattr(line, name if name in LINE_VALUES else f"{name}_id") for name in LINE}

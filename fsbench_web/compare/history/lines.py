@@ -1,8 +1,7 @@
-"""One configuration over time: the same work on the same disk, kernel after kernel or day by day.
+"""One configuration over time: the same work on the same disk, by kernel or by day.
 
-The runs of one kernel, or of one day, are a point. By a category each finished run is scored by
-itself, and the point has the 95% interval of their scores; by a work profile a point is scored as a
-contender is (compare.history.profile_line). core.stats.changes finds where the level changes.
+The runs of one kernel or day are a point. By a category each run has a score, and the point has
+their 95% interval; by a work profile a point has one score, as a contender has.
 """
 
 from collections import Counter, defaultdict
@@ -58,9 +57,10 @@ _OF_TWO = (
 
 @dataclass(frozen=True)
 class Point:
-    """The runs of one kernel or day: ``values`` are the scores of its repeats, ``runs`` the
-    numbers of its runs. ``score`` is that of all of them together, where this is not their mean.
-    ``blocks`` are those of the values, where each is a run.
+    """The runs of one kernel or day; ``values`` are the scores of its repeats.
+
+    ``score``: of all together, where it is not their mean. ``blocks``: of the values, if each is a
+    run.
     """
 
     name: str
@@ -84,9 +84,9 @@ class Point:
 
 @dataclass(frozen=True)
 class ShownChange:
-    """A change of level in words; ``is_slower`` says which way, ``disk`` whether it is the disk.
+    """A change of level in words; ``disk``: whether it is the disk.
 
-    ``events`` are recorded facts that changed at the same point.
+    ``events``: recorded facts that changed at the same point.
     """
 
     change: Change
@@ -98,10 +98,9 @@ class ShownChange:
 
 @dataclass(frozen=True)
 class LatestStep:
-    """The speed of the newest point against that of the one before, by name.
+    """The speed of the newest point relative to the one before it.
 
-    ``level``: against the ``level_points`` points of the level before it; None where these are
-    fewer than two.
+    ``level``: relative to the ``level_points`` points of the level before; None for fewer than two.
     """
 
     previous: str
@@ -151,15 +150,10 @@ def _ratio_dict(verdict: Verdict) -> dict[str, Any]:
 class History:
     """A line: its points in order, and where its level changes.
 
-    ``left_out`` is how many older runs there are beyond MOST_RUNS; ``undated`` are those whose
-    file does not say when they were measured: they have the date of their import. ``problem`` says
-    in a sentence why nothing can be shown or judged. ``printed_units`` are those of the runs, where
-    they were converted to ``unit``. ``lun_line`` is what the LUN did by itself beside each point.
-    ``reference`` is the speed of the first point, which is 1.00 of a work profile in multiples;
-    whatever point is the first of a later look, levels times theirs can be compared. ``workloads``
-    are the titles of those that a work profile is of, where they are several. ``flags`` are those
-    of runs that have any; ``is_emulated``: no speed of anything. ``small_changes`` are those below
-    the margin; ``levels`` has spikes and modes.
+    ``left_out``: older runs beyond MOST_RUNS. ``undated``: runs with the date of their import.
+    ``problem``: why nothing can be shown or judged. ``printed_units``: where runs were converted.
+    ``reference``: the speed that is 1.00 of a work profile in multiples. ``workloads``: titles, if
+    several. ``small_changes``: below the margin. ``levels``: has spikes and modes.
     """
 
     points: list[Point] = field(default_factory=list)
@@ -238,9 +232,7 @@ class _LineUnavailable(ValueError):
 
 
 class _RunOfLine(NamedTuple):
-    """A finished run: its kernel, its day, whether nobody said when it was measured, its tool and
-    its probe. The rest is what ``flags_of_run`` takes.
-    """
+    """A finished run; from ``environment`` on what ``flags_of_run`` takes."""
 
     pk: int
     kernel: str
@@ -267,10 +259,7 @@ def history(
     studies: Collection[int] = (),
     units: str = "",
 ) -> History:
-    """The line that a series belongs to, or that is watched. Three queries.
-
-    ``units`` as a comparison has them: runs in several units of one dimension are one line.
-    """
+    """The line of a series or a watch. Three queries. ``units`` as a comparison has them."""
     profile = profile_of(category)
     try:
         if profile is not None:
@@ -317,7 +306,7 @@ def _latest_runs(
 ) -> tuple[int, list[_RunOfLine]]:
     """How many finished runs are on the line, and the latest of them, newest first.
 
-    Of ``tests`` those of any workload that measured one of them in the same place.
+    With ``tests``: of any workload that measured one of them in the same place.
     """
     series = Series.objects.filter(same_line(line, studies, any_workload=bool(tests)))
     if tests:
@@ -355,7 +344,7 @@ def _by_category(
     along: str,
     units: str,
 ) -> History:
-    """Each run is scored by itself. Raises _LineUnavailable."""
+    """Each run has a score. Raises _LineUnavailable."""
     scores, printed = _scores({run.pk: run.tool for run in latest}, test, category)
     display_units = _one_unit(printed.values(), units)
     for pk, printed_unit in printed.items():
@@ -391,9 +380,9 @@ def _by_category(
 def _of_work(
     line: Series | Watch, profile: Profile, along: str, units: str, studies: Collection[int]
 ) -> tuple[int, list[_RunOfLine], History]:
-    """As ``_latest_runs``, with what they come to: of the line's own workload, and where that has
-    not every cell of all workloads in the same place, as a contender's is. Raises
-    _LineUnavailable, ProfileScoreUnavailable.
+    """As ``_latest_runs``, with the line: of its own workload, else of all in the same place.
+
+    Raises _LineUnavailable, ProfileScoreUnavailable.
     """
     count, latest = _latest_runs(line, studies)
     try:
@@ -406,9 +395,7 @@ def _of_work(
 def _by_work(
     line: Series | Watch, latest: Sequence[_RunOfLine], profile: Profile, along: str, units: str
 ) -> History:
-    """The runs of a point are scored together, as those of a contender. Raises _LineUnavailable,
-    ProfileScoreUnavailable.
-    """
+    """The runs of a point are scored together. Raises as ``_of_work``."""
     groups = _groups(latest, along)
     tools = {run.pk: run.tool for run in latest}
     work = profile_line.work_line(groups, tools, profile, line.workload_id)
@@ -478,10 +465,7 @@ def _printed_units(display_units: Mapping[Printed, DisplayUnit]) -> tuple[str, .
 def _scores(
     tools: Mapping[int, str | None], test: str, category: str
 ) -> tuple[dict[int, float], dict[int, Printed]]:
-    """The score of each run by itself, and the unit of what it measured. One query.
-
-    ``tools`` are those of the runs.
-    """
+    """The score of each run, and the unit of what it measured. One query. ``tools``: by run."""
     names = {testnames.parts(test)}
     blocks = MeasurementBlock.objects.filter(run__in=list(tools))
     cells: dict[int, dict[tuple[int, int], float]] = defaultdict(dict)
@@ -544,6 +528,6 @@ def left_out_in_words(runs: int, along: str) -> str:
 
 
 def _flags_in_words(point: str, flags: Mapping[str, int]) -> str:
-    """What is known of the runs of a point, as a sentence behind another; "" for nothing."""
+    """The flags of the runs of a point, as a further sentence; "" for none."""
     parts = [f"{flag_label(flag)} {count}" for flag, count in flags.items()]
     return f" Flagged runs of {point}: {', '.join(parts)}." if parts else ""

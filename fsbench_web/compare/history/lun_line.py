@@ -1,8 +1,7 @@
-"""The LUN's own line beside that of a configuration: whether the disk got slower, or what is on it.
+"""The line of the LUN, to tell whether the disk got slower, or what is on it.
 
-Each run of the line is set against the probe of its block. If a score changes and its share of the
-LUN changes with it, it is what stands on the disk; if the share stays, it is the disk. Beside a
-work profile the line is the ceilings of its cells, put together as the score is of its values.
+Each run is compared with the probe of its block. A work profile is compared with the ceilings of
+its cells, combined as the score combines values.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -34,11 +33,10 @@ NOT_MEASURED = (
 
 @dataclass(frozen=True)
 class LunLine:
-    """What the LUN did by itself, in the unit of the scores, beside each point of a line.
+    """What the LUN did without a file system, in the unit of the scores, at each point.
 
-    ``points`` and ``shares`` (scores in percent of it) have the values of each point's runs; a
-    point none of whose runs has a probe is empty. ``of`` says of which requests. ``why`` says in a
-    sentence why there is none, where that is asked. ``is_of_time``: less is better of both.
+    ``points`` and ``shares`` (scores in percent) have values for each run with a probe. ``of``: the
+    requests. ``why``: why there is no line. ``is_of_time``: less is better.
     """
 
     of: str = ""
@@ -70,9 +68,7 @@ class LunLine:
         return None if self.is_unreliable_at(place) else self._share_at(place)
 
     def _share_at(self, place: int) -> float | None:
-        """The mean score of a point in percent of that, as tables have it: a mean of the shares of
-        its runs would be that of the run whose probe was the slowest.
-        """
+        """The mean score of a point in percent, of the means and not of each run's share."""
         if not self.is_known or not self.shares[place]:
             return None
         pairs = list(zip(self.points[place], self.shares[place], strict=True))
@@ -114,7 +110,7 @@ def _changes(values: Sequence[Values], margin_percent: float) -> dict[int, float
 
 
 def _lun_line(of: str, pairs: Iterable[Sequence[Pair]], is_of_time: bool) -> LunLine:
-    """The line of what stands beside each point, a pair a run or a repeat."""
+    """The line of (level, percent) pairs, one for each run or repeat of each point."""
     listed = list(pairs)
     return LunLine(
         of,
@@ -131,10 +127,9 @@ def lun_line_of_runs(
     scores: Mapping[int, float],
     score_key: tuple[str, str, str],
 ) -> LunLine:
-    """That of the runs of each point, by their numbers. Two queries; none where there is no probe.
+    """The LUN's line for the runs of each point. Two queries; none without a probe.
 
-    ``probe_of`` are the probes of the runs by key, ``scores`` their scores, ``score_key`` is the
-    test, the category, and the unit of the scores.
+    ``probe_of`` and ``scores``: by run. ``score_key``: test, category, and unit of the scores.
     """
     kind = _kinds([workload]).get(workload) if probe_of and workload is not None else None
     if kind is None:
@@ -157,10 +152,9 @@ def lun_line_of_runs(
 
 
 def lun_line_of_work(line: WorkLine, names: Sequence[Any], probe_of: Mapping[int, int]) -> LunLine:
-    """That of the points ``names`` of a work profile; ``probe_of`` are the probes of runs, by key.
+    """The LUN's line for the points ``names`` of a work profile. Two queries at most.
 
-    A pair stands for each repeat, or for all runs together where no repeat has every cell. Two
-    queries; none where there is no probe.
+    A pair stands for each repeat, or for all runs where no repeat has every cell.
     """
     used = {run for name in names for run in line.points[name].cells.run_ids}
     probe_ids = {run: probe_id for run, probe_id in probe_of.items() if run in used}

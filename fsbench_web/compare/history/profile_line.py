@@ -36,9 +36,7 @@ class ProfileScoreUnavailable(ValueError):
 
 @dataclass(frozen=True)
 class WorkPoint:
-    """What the runs of one kernel or day measured, and what that comes to: all of it together, and
-    each repeat by itself that has every cell.
-    """
+    """What the runs of one kernel or day measured, and their score, with that of each repeat."""
 
     cells: MeasuredCells
     score: Combined
@@ -56,8 +54,9 @@ class WorkPoint:
 
 @dataclass(frozen=True)
 class WorkLine:
-    """A line by a work profile, in the dimension's own unit, of which one ``printed`` unit is
-    ``factor``. ``measures`` are those of the tests. Each source of a cell is a workload.
+    """A line by a work profile, in the dimension's own unit; one ``printed`` is ``factor``.
+
+    ``measures``: of the tests. Each source of a cell is a workload.
     """
 
     profile: Profile
@@ -90,8 +89,8 @@ def work_line(
 ) -> WorkLine:
     """The points of a line: each group of runs that has every cell. Five queries.
 
-    A group is scored as a contender is (compare.tables.work.entries), with one source a workload.
-    Of equal workloads the line's ``own_workload`` counts. Raises ProfileScoreUnavailable.
+    A group is scored like a contender, with one source for each workload; of equal ones
+    ``own_workload`` counts. Raises ProfileScoreUnavailable.
     """
     rows = Run.objects.filter(pk__in=list(tools))
     series_of = {pk: rest for pk, *rest in rows.values_list("pk", "series", "series__workload")}
@@ -141,9 +140,7 @@ def work_line(
 
 
 def _together(workload: int, members: Sequence[SeriesValues]) -> SeriesValues:
-    """What the series of a line measured by one workload; in another dimension than the first of
-    them it is not the same measurement.
-    """
+    """What one workload measured in all series of a line, in the first one's dimension."""
     whole = SeriesValues(workload, members[-1].measurement)
     repeats: dict[int, Repeat] = {}
     for series in members:
@@ -184,9 +181,9 @@ def _of_runs(source: SeriesValues, runs: Collection[int]) -> SeriesValues:
 def _missing_sentence(
     profile: Profile, whole: MeasuredCells, measured: Sequence[SeriesValues], reason: str
 ) -> str:
-    """What no group of runs has all of. One query where workloads are not put together.
+    """What no group of runs has. One query where workloads cannot be combined.
 
-    ``reason`` says why the last group has no score; "" if cells are missing.
+    ``reason``: why the last group has no score; "" if cells are missing.
     """
     measured_by: dict[RequiredCell, set[int]] = defaultdict(set)
     for source in measured:

@@ -111,7 +111,7 @@ def luns_to_type(watch: Watch) -> str:
 def set_budget(watch: Watch, rounds: int, hours: int, typed: str) -> None:
     """Let the watch order so many rounds within so many hours for each change; 0: none.
 
-    ``typed`` are the names of the LUNs. Raises CannotConfirm, and JobRefused as ``submit`` does.
+    ``typed``: the names of the LUNs. Raises CannotConfirm, and JobRefused as ``submit`` does.
     """
     devices = ""
     with as_user(watch.user):

@@ -1,8 +1,7 @@
-"""Messages of watches on their way: by e-mail and to webhooks, tried five times at most.
+"""Messages of watches on their way: by e-mail and to webhooks, five tries at most.
 
-Whoever sends a delivery claims it by conditional update first, and counts the try with it: a
-process that dies in between leaves it to the next, some minutes later. A receiver may then get the
-same message twice; its number, which is in the header and in the body, is the same.
+A sender first claims a delivery by a conditional update, which counts the try. If it dies, another
+one tries some minutes later: a receiver may get one message twice, with the same number.
 """
 
 import json

@@ -1,14 +1,8 @@
-"""Which of the changes of a line are news to somebody who was told of some before. Pure.
+"""Which changes of a line its watch must report. Pure. Method: docs/method.md.
 
-A change is known by the point where its new level begins. That point moves: with more runs the most
-likely place of one and the same step may turn out to be a kernel earlier or later. So a change is
-also old news when a step that was told lies between its neighbours: there is but one step there.
-
-A line is looked at after each further point, and who looks often enough sees a fall in noise: what
-is told has to be more significant than what a page shows (P. Armitage, C. K. McPherson and B. C.
-Rowe, JRSS A 132, 1969; one smaller level for all looks: S. J. Pocock, Biometrika 64, 1977). Two
-points tell nothing: how much one evening differs from the next is not in their repeats.
-``benchmarks/detection`` shows what LEVEL_OF_DAYS is worth.
+A point of change may move as runs are added: a change near a reported one is not new. Every look
+may see a fall in noise, so reports need a smaller p-value than pages show (S. J. Pocock,
+Biometrika 64, 1977). ``benchmarks/detection`` measures LEVEL_OF_DAYS.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,13 +26,9 @@ INCONCLUSIVE = "inconclusive"
 def slowdowns(
     changes: Sequence[Change], margin_percent: float, lower_is_better: bool
 ) -> list[tuple[Change, tuple[int, int]]]:
-    """The changes to the worse by at least the margin, each with the ends of its two levels.
+    """The changes to the worse by the margin, each with the places of its neighbours.
 
-    ``changes`` are all changes of a line, in its order (stats.changes): they passed the tests of
-    noise and margin between whole sides of the line; what is told is the difference between the
-    levels next to each other, so that this has to reach the margin too. The ends are the places of
-    the change before it and of the one behind it; -1 and a place beyond the line where there is
-    none.
+    The margin is between neighbouring levels. Without a neighbour: -1, or a place beyond the line.
     """
     places = [-1, *(change.place for change in changes), 1 << 30]
     return [
@@ -56,12 +46,11 @@ def unreported_changes(
     margin_percent: float,
     lower_is_better: bool,
 ) -> list[Change]:
-    """Of ``slowdowns``, those that nobody was told of.
+    """Of ``slowdowns``, those that were not reported.
 
-    ``names`` are the points of the line; ``reported`` has the points at which told changes began,
-    with the levels they led to. Each told change stands for one found change: the one at its own
-    point, else the nearest of those between whose neighbours it lies, unless that leads to a level
-    which is worse by the margin than what was told.
+    ``names``: the points of the line. ``reported``: levels by the point where a change began. Each
+    reported change stands for one found: at its point, else the nearest between its neighbours,
+    unless that one is worse by the margin.
     """
     exact = {change.place for change, _ in slower_changes if names[change.place] in reported}
     moved = [place for place, name in enumerate(names) if name in reported and place not in exact]
@@ -89,9 +78,9 @@ def is_worse(after: float, level: float, margin_percent: float, lower_is_better:
 def significant_changes(
     changes: Sequence[Change], points: Sequence[Sequence[float]], *, of_kernels: bool
 ) -> list[Change]:
-    """Of the changes of a line, those that may be told; ``points`` are the repeats of each.
+    """The changes that may be reported; ``points`` are the repeats of each.
 
-    A second day has to confirm a change. A kernel may have no second point: its repeats do.
+    A second day has to confirm a change; repeats confirm the newest kernel.
     """
     if len(points) < LEAST_POINTS:
         return []
@@ -107,8 +96,8 @@ def significant_changes(
 def outcome_of(verdict: Verdict, margin_percent: float, lower_is_better: bool) -> str:
     """What rounds say of a change: CONFIRMED, LESS or INCONCLUSIVE.
 
-    ``verdict`` is of new against old. The margin is of the measured value, the ratio of speeds.
-    ``benchmarks/simulations/confirming.py`` shows how often each is wrong.
+    ``verdict``: new relative to old, in speed; the margin is of the value.
+    ``benchmarks/simulations/confirming.py`` measures how often each is wrong.
     """
     share = margin_percent / 100
     limit = 1 / (1 + share) if lower_is_better else 1 - share

@@ -1,7 +1,4 @@
-"""What of a watch its owner may still know: studies may be hidden from somebody who watches them.
-
-Everything here is asked for whoever asks (accounts.rights); nothing is hidden from a command.
-"""
+"""What the owner of a watch may still see of it. Commands see everything."""
 
 from collections.abc import Iterable
 
@@ -13,25 +10,19 @@ from fsbench_web.studies.models import Run, Series
 
 
 def is_visible(watch: Watch) -> bool:
-    """Whether whoever asks may know what it looks at. No query where nothing is hidden."""
+    """Whether the reader may see the line. No query if no study is hidden."""
     return not hidden_studies() or Series.objects.filter(same_line(watch)).exists()
 
 
 def visible_messages(messages: Iterable[WatchMessage]) -> list[WatchMessage]:
-    """Those that tell of no run that is hidden from whoever asks. One query at most.
-
-    A run that is deleted hides nothing.
-    """
+    """The messages without a run that is hidden from the reader. One query at most."""
     all_messages = list(messages)
     hidden_runs = _hidden_among(run for message in all_messages for run in _runs_of(message))
     return [message for message in all_messages if hidden_runs.isdisjoint(_runs_of(message))]
 
 
 def visible_latest(watch: Watch) -> LatestStep | None:
-    """The newest point against the one before at the last look; None with a hidden run.
-
-    One query at most.
-    """
+    """The newest step at the last look; None with a hidden run. One query at most."""
     stored = watch.latest
     return LatestStep.of(stored) if stored and not _hidden_among(stored["runs"]) else None
 
@@ -45,7 +36,7 @@ def _hidden_among(runs: Iterable[int]) -> set[int]:
 
 
 def may_be_sent(message: WatchMessage) -> bool:
-    """Whether the owner of its watch may be told of it, whoever asks."""
+    """Whether the owner of the watch may see the message."""
     with as_user(message.watch.user):
         return is_visible(message.watch) and bool(visible_messages([message]))
 

@@ -34,7 +34,7 @@ class Cause:
 def causes(messages: Iterable[WatchMessage]) -> list[Cause]:
     """The changes grouped by what may have caused them, in the order of the first of each.
 
-    A kernel is one cause on its machine, whatever it slowed. A day is one for a configuration.
+    A kernel is one cause on its machine. A day is one for a configuration.
     """
     groups: dict[Any, list[WatchMessage]] = {}
     for message in messages:
@@ -47,10 +47,7 @@ def causes(messages: Iterable[WatchMessage]) -> list[Cause]:
 
 
 def set_state(user: User, messages: Sequence[WatchMessage], state: str, note: str) -> None:
-    """Say of changes that they are expected or fixed, or take that back.
-
-    What is expected is not sent any more.
-    """
+    """Say of changes that they are expected, which drops their deliveries, fixed or new."""
     with transaction.atomic():
         # In one order, as whoever concludes their rounds locks them.
         keys = [message.pk for message in messages]

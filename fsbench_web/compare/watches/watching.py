@@ -1,11 +1,8 @@
 """Looks at watched lines over time, and writes a message for each change.
 
-Several processes may call `run_maintenance` at once, and as often as they like. A look scores a
-line only when its finished runs are others than at the last look. The first process writes, under
-the lock of the watch. Each change has a key, so that a watch reports it once.
-
-Every look sees of the line what the owner of the watch may see. If a study is hidden from the owner
-later, fsbench no longer shows or sends its messages.
+Several processes may call `run_maintenance` at once: the first one writes, under the lock of the
+watch. Each change has a key, so that a watch reports it once. Each look sees what the owner of the
+watch may see.
 """
 
 import hashlib
@@ -139,10 +136,9 @@ def watch(
 
 
 def run_maintenance(now: datetime | None = None) -> list[WatchMessage]:
-    """Look at every watched line, then send what waits.
+    """Look at every watched line, then send what waits. `serve` and `check_watches` call it.
 
-    Returns new messages, and those with a confirmation that has ended. `serve` and
-    `manage.py check_watches` call it.
+    Returns new messages, and those with a confirmation that has ended.
     """
     messages = check_all(now) + confirming.conclude_ended(now)
     deliveries.send_due(now)
@@ -172,8 +168,7 @@ def check_all(now: datetime | None = None) -> list[WatchMessage]:
 
 
 def check(watch: Watch, now: datetime | None = None) -> list[WatchMessage]:
-    """Look at the line if there is something new in it. Returns the messages made, with the
-    deliveries that wait."""
+    """Look at the line if it is new. Returns the messages made; their deliveries wait."""
     with as_user(watch.user):
         return _check(watch, now or timezone.now())
 
@@ -228,10 +223,7 @@ def pause(watch: Watch) -> None:
 
 
 def resume(watch: Watch) -> int:
-    """Look again from now on; note slowdowns since the pause as known.
-
-    Drops messages that still waited to be sent, as they may be months old. Returns their number.
-    """
+    """Look again from now on; slowdowns since the pause are known. Returns the messages dropped."""
     with as_user(watch.user):
         seen, line_history = _read_line(watch)
     with transaction.atomic():
@@ -259,9 +251,7 @@ def delete(watch: Watch) -> None:
 
 
 def send_test(watch: Watch) -> WatchMessage:
-    """A message that says of itself that it is a test, sent at once and only once. Raises
-    TestedLately.
-    """
+    """Send a message that says it is a test, at once and only once. Raises TestedLately."""
     key = f"test:{secrets.token_hex(8)}"
     sentence = "This is a test: nothing got slower. Messages of this watch come the same way."
     with transaction.atomic():
@@ -344,9 +334,9 @@ def _problem(line_history: History) -> str:
 
 
 def _reported_levels(watch: Watch, line_history: History) -> dict[str, float]:
-    """The levels that reported and known changes led to, by the point where each began.
+    """The levels of reported and known changes, by the point where each began.
 
-    Levels are multiples of what is 1.00 of the line now: its first point may have changed since.
+    In multiples of what is 1.00 of the line now: its first point may have changed.
     """
     return {
         message.point: _level_then(message, "after", line_history)

@@ -1,10 +1,7 @@
-"""A JSON message to an address that a user chose, signed, without reaching into our own network.
+"""A signed JSON message to an address that a user chose, never into our own network.
 
-Whoever may name an address could otherwise let fsbench ask what only fsbench can reach. So the
-name is resolved once, every address it has must be public, and the connection goes to one of
-exactly these, by urllib3: a name server cannot answer differently the second time. Nobody is
-followed elsewhere, no proxy is asked, and of the answer only status and headers are read (at most
-100 lines of 64 KiB, http.client's limits).
+The name is resolved once, every address must be public, and urllib3 connects to one of these. No
+redirects, no proxy; only status and headers are read (http.client's limits).
 """
 
 import hashlib
@@ -183,11 +180,7 @@ def _addresses(host: str, port: int, deadline: float) -> list[str]:
 
 @contextmanager
 def _connection(parts: SplitResult, deadline: float) -> Iterator[HTTPConnection]:
-    """A connection to the first of the checked addresses that takes one; ended at the deadline.
-
-    Each wait of a socket has a limit of its own, so that a receiver that drips could go on for
-    ever: the connection is cut off under whoever waits.
-    """
+    """A connection to the first checked address that takes one; cut off at the deadline."""
     host, port = str(parts.hostname), parts.port or _PORTS[parts.scheme]
     problem: Exception = TimeoutError()
     for address in _addresses(host, port, deadline):

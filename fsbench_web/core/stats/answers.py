@@ -1,7 +1,6 @@
-"""Which entry is fastest over the tests of one workload, and whether the evidence says so. Pure.
+"""Which entry is fastest over the tests of one workload, and how sure that is. Pure.
 
-Method and sources: docs/method.md#the-answer. Its promises are held by
-benchmarks/simulations/answers.py.
+Method and sources: docs/method.md#the-answer.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -50,7 +50,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Change:
-    """The levels around point ``place`` (from 0), up to the next steps; a corrected ``p_value``.
+    """The levels around point ``place``, up to the next steps; a corrected ``p_value``.
 
     ``points``: how many points the new level has; ``needed``: how many confirm it.
     """
@@ -79,10 +79,9 @@ class Modes:
 
 @dataclass(frozen=True)
 class Levels:
-    """The steps of a line, in its order: significant, of any size.
+    """The significant steps of a line. ``spikes``: places of lone points, which are no steps.
 
-    ``spikes``: places of lone points, which no step counts. ``modes``: of a bimodal line; its
-    switches are no steps.
+    ``modes``: of a bimodal line; its switches are no steps.
     """
 
     steps: tuple[Change, ...] = ()
@@ -102,10 +101,7 @@ def changes(
 
 
 def levels(points: Sequence[Sequence[float]], level: float = LEVEL) -> Levels:
-    """The levels of a line; ``points`` are the repeats of each place.
-
-    Raises ValueError for a value that is not finite or a point without values.
-    """
+    """The levels of a line; ``points`` are the repeats of each place, finite numbers."""
     if not all(points) or not all(isfinite(value) for point in points for value in point):
         raise ValueError("a point without values, or a value that is not a finite number")
     # By a power of two, which is exact: squares of very large or small values vanish.
@@ -186,11 +182,10 @@ def newest_against_level(
     lower_is_better: bool,
     margin_percent: float = EQUIVALENCE_PERCENT,
 ) -> tuple[int, Verdict] | None:
-    """The speed of the newest point against the level before it, and how many points that has.
+    """The speed of the newest point relative to the level before it, and that level's points.
 
-    A level begins at a change of the margin or more. The interval is that of one further point of
-    the level (G. J. Hahn and W. Q. Meeker, Statistical Intervals, 1991), or of its repeats where
-    that is wider. None for fewer than two points before it and for values not above zero.
+    The interval is that of one further point (G. J. Hahn and W. Q. Meeker, Statistical Intervals,
+    1991), or of its repeats if wider. None for fewer than two points and for values not above zero.
     """
     newest = len(points) - 1
     steps = found.changes(margin_percent)
@@ -337,10 +332,9 @@ def _with_levels(means: NDArray[np.float64], steps: Sequence[Change]) -> list[Ch
 
 
 def _spikes(means: NDArray[np.float64]) -> set[int]:
-    """The places of lone points far from the median of their neighbours.
+    """The places of lone points far from the median of their neighbours; the ends are none.
 
-    The scale is that of all such distances: F. R. Hampel, J. Am. Stat. Assoc. 69 (1974). The ends
-    of a line are none: nobody knows yet what follows them.
+    The scale is that of all such distances: F. R. Hampel, J. Am. Stat. Assoc. 69 (1974).
     """
     count = len(means)
     if count < LEAST_NEIGHBOURS + 1:
@@ -373,10 +367,7 @@ def _medians_around(means: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _modes(means: NDArray[np.float64]) -> Modes | None:
-    """The two modes of a bimodal line: its points switch between them again and again.
-
-    Parted where the squares within are least; a single step switches once.
-    """
+    """The two modes between which a line switches, parted where the squares within are least."""
     count = len(means)
     least = max(LEAST_OF_A_PART, int(np.ceil(LEAST_OF_A_MODE * count)))
     if count < 2 * least or count <= LEAST_SWITCHES:

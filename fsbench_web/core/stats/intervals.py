@@ -33,8 +33,7 @@ def mean(values: Sequence[float]) -> float:
 class Interval:
     """``mean`` ± ``half_width``, in the unit of the ``count`` values behind it.
 
-    ``of``: scores of repeats, samples of one run, or its trials. ``autocorrelation``: of
-    neighbouring samples (lag 1); None for repeats.
+    ``of``: scores of repeats, samples of one run, or trials. ``autocorrelation``: of neighbours.
     """
 
     mean: float
@@ -91,8 +90,7 @@ def interval(values: Sequence[float], level: float = LEVEL) -> Interval | None:
 def sample_interval(samples: Sequence[float], of: str = SAMPLES) -> Interval | None:
     """The interval of the mean of one run's samples (or TRIALS), in their order.
 
-    Quasi-independent, as in FREENIX 2002. None for fewer than two. Raises ValueError for a value
-    that is not finite.
+    None for fewer than two. Raises ValueError if not finite.
     """
     mean_interval = interval(samples)
     return mean_interval and replace(mean_interval, of=of, autocorrelation=autocorrelation(samples))

@@ -1,9 +1,8 @@
 """The best of many within a budget: which contenders the next block measures. Pure.
 
-Method: docs/method.md#races. Everything follows from the blocks alone, so a race that was killed
-goes on where it was. Intervals hold at every look: confidence sequences of the t-statistic
-(A. Hendriksen, R. de Heide and P. Grünwald, Bayesian Analysis 16, 2021; closed form: Gönen et al.,
-The American Statistician 59, 2005). ``benchmarks/simulations/racing.py`` simulates both.
+Method: docs/method.md#races. Everything follows from the blocks, so a killed race continues.
+Intervals are confidence sequences of the t-statistic (A. Hendriksen, R. de Heide and P. Grünwald,
+Bayesian Analysis 16, 2021; closed form: Gönen et al., The American Statistician 59, 2005).
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,11 +49,7 @@ class Elimination:
 
 @dataclass(frozen=True)
 class RacePlace:
-    """A contender relative to the leader, in all shared ``blocks``; ``low`` and ``high`` at every
-    look.
-
-    None without a block, infinite where unknown.
-    """
+    """A contender relative to the leader, in all shared ``blocks``; bounds hold at every look."""
 
     blocks: int
     ratio: float | None = None
@@ -104,12 +99,10 @@ def race(
     most_runs: float = inf,
     margin_percent: float = EQUIVALENCE_PERCENT,
 ) -> Race:
-    """Where the race of ``contenders`` stands after ``blocks``.
+    """Where the race of ``contenders`` stands after ``blocks``, of speeds above 0.
 
-    A block has the speed (above 0) of every contender in ``measure``, but for those who ``failed``,
-    each after so many blocks. ``costs``: of each run, in the budget's unit (seconds); None: one
-    each. At most ``most_runs``. Raises ValueError for fewer than two contenders, a budget below
-    ``least_runs``, or a block of another race.
+    ``failed``: after so many blocks. ``costs``: of each run, in the budget's unit; None: one each.
+    Raises ValueError for fewer than two contenders, a small budget, or a block of another race.
     """
     logs, costs = begun("a race", contenders, blocks, budget, costs, least_runs(len(contenders)))
     margin = log(1 + margin_percent / 100)
@@ -190,9 +183,9 @@ def interval(logarithms: Sequence[float], level: float = FALSE_ALARM) -> tuple[f
 
 
 def more_blocks(logarithms: Sequence[float], margin: float) -> int | None:
-    """How many further blocks decide it with a power of 0.8; log-ratios, one a block.
+    """How many further blocks decide log-ratios, one a block, with a power of 0.8.
 
-    Each look may decide. None for fewer than three, or above ``MOST_ADVISED``.
+    None for fewer than three, or above ``MOST_ADVISED``.
     """
     seen = len(logarithms)
     if seen < LEAST_LOOK:

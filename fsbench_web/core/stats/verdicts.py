@@ -74,9 +74,8 @@ _ROUNDING = 1e-9
 class Repeats:
     """What one contender measured in one test: ``score`` and its repeats, (block, value).
 
-    A block is "" where the run belongs to none; blocks are comparable within one ``study``.
-    ``rounding``: the deviation that rounding makes, as a share of the score (``rounding_of``).
-    ``interval``: of the repeats, where they themselves were not kept.
+    Blocks ("": none) are comparable within one ``study``. ``rounding``: the deviation that rounding
+    makes, as a share (``rounding_of``). ``interval``: where the repeats themselves are missing.
     """
 
     score: float
@@ -297,10 +296,7 @@ def decided(
 
 
 def outlook(ratio_low: float | None, ratio_high: float | None, more_blocks: int | None) -> str:
-    """MORE_REPEATS, TIED or TOO_NOISY: what further repeats would do for an inconclusive ratio.
-
-    That repeats cannot decide shows no tie: a wide interval leaves room for a large difference.
-    """
+    """MORE_REPEATS, TIED or TOO_NOISY: what further repeats would do for an inconclusive ratio."""
     if more_blocks:
         return MORE_REPEATS
     if ratio_low is None or ratio_high is None:
@@ -325,10 +321,9 @@ def outlook_words(outlook: str | None, more_blocks: int | None, noun: str = "mor
 
 
 class Family:
-    """The pairs that are shown together: of ``pairs`` in all those with ``p_values`` are asked.
+    """The pairs that are shown together: ``pairs`` in all, those with ``p_values`` asked about.
 
-    Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995). Other pairs count as the last, so
-    the rate holds although scores chose the best.
+    Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995). The other pairs count as the last.
     """
 
     def __init__(self, p_values: Iterable[float], pairs: int | None = None) -> None:
@@ -531,11 +526,10 @@ def _rounding(column: Sequence[Repeats]) -> float:
 def _squared_error(
     column: Sequence[Repeats], signs: Sequence[float]
 ) -> tuple[float, int, bool] | None:
-    """The squared standard error of the mean logarithm of one side, its repeats, and if none
-    scatters.
+    """The squared standard error of the mean logarithm of one side, its repeats, and stillness.
 
-    None where repeats and intervals are missing. Runs with every test carry the dependence of the
-    tests; errors of tests with different repeats add up as if wholly dependent.
+    None without repeats and intervals. Errors of tests with different repeats add up as if wholly
+    dependent.
     """
     if any(len(repeats.values) < 2 for repeats in column):
         known = [one.interval for one in column if one.interval and one.interval.mean > 0]

@@ -1,7 +1,6 @@
 """One number of the cells of a work profile, of a contender and of each of its repeats. Pure.
 
-Formulas and sources: docs/method.md#work-profiles. A score is made of the means of all repeats,
-cell by cell; each repeat with every cell is scored next to it, and gives the interval.
+Formulas and sources: docs/method.md#work-profiles.
 """
 
 from collections import Counter, defaultdict
@@ -19,9 +18,7 @@ Values = Mapping[RequiredCell, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Combined:
-    """``level``: the score before it is divided by the baseline's. ``of_repeats``: of complete
-    ones.
-    """
+    """``level``: the score, not yet divided by the baseline's. ``of_repeats``: of complete ones."""
 
     level: float
     of_repeats: Mapping[str, float]
@@ -98,8 +95,7 @@ def _refuse_no_speed(demand: RequiredCell, value: float) -> None:
 def repeat_names(
     sources: Sequence[Mapping[int, str]], cells: Iterable[Collection[int]]
 ) -> dict[int, str]:
-    """The repeat of each run. ``sources``: {run: block}, oldest first; ``cells``: runs of each
-    cell.
+    """The repeat of each run. ``sources``: {run: block}; ``cells``: the runs of each cell.
 
     Runs of a block are one repeat if they gave each cell once, else each is one. Of several sources
     without shared blocks the n-th runs are one.
@@ -131,8 +127,8 @@ def put_together(
 ) -> list[Source]:
     """The sources of one measurement, in the order in which a cell is taken from them.
 
-    ``able``: measured the operation of the ``wanted`` cells at any size. Of equal ones the
-    ``preferred``. Sources without a cell are left out, but for one.
+    ``able``: measured the operation at any size. Of equal ones the ``preferred``. Sources without a
+    wanted cell are left out, but for one.
     """
     by_way: dict[str, list[Source]] = defaultdict(list)
     for source in able:

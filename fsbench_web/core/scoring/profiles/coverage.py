@@ -1,7 +1,4 @@
-"""What is known of somebody's work: how much of it was measured, by whom, what is nearest. Pure.
-
-Kept with the table in permalinks, so that it is said there as it was.
-"""
+"""What is known of a reader's work: the cells measured, and the nearest ones. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -85,12 +82,11 @@ class PartWords:
 
 @dataclass(frozen=True)
 class WorkAnswer:
-    """A profile, or a range, over the contenders of a comparison.
+    """A profile, or a range, over the contenders of a comparison; permalinks keep it.
 
-    ``measured`` cells of ``of`` by any contender, ``by_all`` by every one. ``scored``: contenders
+    ``measured`` of ``of`` cells by any contender, ``by_all`` by every one. ``scored``: contenders
     with all. ``baseline``: 1.00 of ratios. ``only_printed``: series of papers. ``unceiled``:
-    contenders without a share, with their missing ceilings. ``apart``: entries with workloads that
-    cannot be combined. ``notes``: codes (SMALLER_DATA_SET).
+    contenders without a ceiling. ``apart``: entries whose workloads differ. ``notes``: codes.
     """
 
     title: str

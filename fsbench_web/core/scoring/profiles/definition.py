@@ -66,8 +66,7 @@ class Sizes:
 class RequiredCell:
     """One cell of a part: what must have been measured for the part to be scored.
 
-    ``test`` has its load; sizes are None where the test has none. ``cached`` and ``flushed`` say
-    how it must have been measured, None: either way.
+    ``test`` has its load. None: no sizes, or measured in either way.
     """
 
     test: str
@@ -125,9 +124,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Profile:
-    """A version of a profile; a range has no ``slug`` and ``version`` 0. ``source``: of its
-    weights.
-    """
+    """A version of a profile; a range has no ``slug`` and ``version`` 0."""
 
     title: str
     together: str

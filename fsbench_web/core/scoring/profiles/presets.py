@@ -1,7 +1,6 @@
-"""Work profiles that come with fsbench, each with what its sizes and weights rest on. Pure.
+"""Work profiles that come with fsbench, with their sources. Pure.
 
-A preset is a start for people without a trace of their work. A change makes a further version, and
-the earlier ones stay here.
+A change makes a further version; the earlier ones stay.
 """
 
 from collections.abc import Mapping, Sequence
