@@ -21,7 +21,6 @@ from fsbench_web.compare.profiles.form import teams_of
 from fsbench_web.compare.selection.profiles import profile_named, profile_of, visible_profiles
 from fsbench_web.core.scoring.profiles.definition import Profile, ProfileError, from_dict
 from fsbench_web.core.scoring.profiles.presets import LATEST, VERSIONS
-from fsbench_web.core.workloads.measurable import score_problems
 
 router = Router()
 
@@ -158,7 +157,7 @@ def _read(document: ProfileDocument) -> Profile:
         profile = from_dict(document.model_dump(include=set(fields)))
     except ProfileError as error:
         raise Refused(422, [("parts", problem) for problem in error.problems]) from None
-    if problems := [*records.text_problems(profile), *score_problems(profile)]:
+    if problems := records.problems_of(profile):
         raise Refused(422, [("parts", problem) for problem in problems])
     return profile
 

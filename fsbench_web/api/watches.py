@@ -132,7 +132,7 @@ class TriageIn(Strict):
 @requires(Action.ACCOUNT)
 def list_watches(request: HttpRequest) -> dict[str, Any]:
     """100 at most, newest first."""
-    return {"watches": [_watch(watch) for watch in _own_watches(request)]}
+    return {"watches": [_watch(watch) for watch in watching.watches_of(user_of(request))]}
 
 
 @router.post("/watches", response={201: WatchMade, 409: Error}, summary="Watch a line")
@@ -144,19 +144,10 @@ def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]
     offered = dict(offered_lines.choices(series, watch.test, category=watch.category))
     if watch.category not in offered.get(watch.test, []):
         raise Refused(422, [("test", "This line has no such test or category; see /history.")])
-    values = cleaned(WatchForm(watch.model_dump(), user=user))
+    form = WatchForm(watch.model_dump(), user=user)
+    cleaned(form)
     try:
-        row = watching.watch(
-            user,
-            series,
-            test=watch.test,
-            category=watch.category,
-            along=values["along"],
-            margin_percent=values["margin"],
-            email=values["email"],
-            webhook_url=values["webhook_url"],
-            site=request.build_absolute_uri("/").rstrip("/"),
-        )
+        row = form.watch(series, watch.test, watch.category, request)
     except watching.AlreadyWatched as error:
         raise Refused(
             409, [(None, f"You watch this line already: /api/v1/watches/{error.watch.pk}.")]
@@ -263,14 +254,8 @@ def triage_change(
     return _message(visible[0])
 
 
-def _own_watches(request: HttpRequest) -> Any:
-    return Watch.objects.filter(user=user_of(request)).select_related(
-        "study", "team", "configuration", "workload", "hardware", "lun__worker", "user"
-    )
-
-
 def _own_watch(request: HttpRequest, watch_id: int) -> Watch:
-    watch: Watch | None = _own_watches(request).filter(pk=watch_id).first()
+    watch = watching.watches_of(user_of(request)).filter(pk=watch_id).first()
     if watch is None:
         raise Http404(f"You have no watch {watch_id}; /api/v1/watches lists yours.")
     return watch

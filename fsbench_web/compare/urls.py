@@ -8,7 +8,7 @@ from fsbench_web.compare.papers import views as paper_views
 from fsbench_web.compare.permalinks import embed
 from fsbench_web.compare.permalinks import views as permalink_views
 from fsbench_web.compare.pictures import views as pictures_views
-from fsbench_web.compare.profiles import order, traces
+from fsbench_web.compare.profiles import order
 from fsbench_web.compare.profiles import views as profile_views
 from fsbench_web.compare.views import compare, history, images
 from fsbench_web.compare.views.chosen_runs import chosen_runs
@@ -29,7 +29,7 @@ urlpatterns = [
     path("compare/order/", order.order, name="work_order"),
     path("profiles/", profile_views.listing, name="profiles"),
     path("profiles/new/", profile_views.new, name="profile_new"),
-    path("profiles/read/", traces.page, name="profile_read"),
+    path("profiles/read/", profile_views.read, name="profile_read"),
     path("profiles/<slug:slug>/", profile_views.page, name="profile"),
     path("profiles/<slug:slug>/edit/", profile_views.edit, name="profile_edit"),
     path("profiles/<slug:slug>/<int:version>/", profile_views.page, name="profile_version"),

@@ -8,16 +8,8 @@ from typing import Any, NamedTuple
 import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
-from fsbench_web.figures import palette
+from fsbench_web.figures import frame, palette
 from fsbench_web.figures.ceilings import LINE_PX, Ceilings, put
-from fsbench_web.figures.frame import (
-    ROW_PX,
-    bar_chart_px,
-    bar_layout,
-    direction,
-    plain_text,
-    summary,
-)
 
 NOT_STATED = "not stated"
 INTERVALS = "lines: 95% intervals of the means"
@@ -76,7 +68,7 @@ class Bar:
 
 def hover(*lines: str) -> str:
     """A template of fixed text, a line each."""
-    return "<br>".join(map(plain_text, filter(None, lines))) + "<extra></extra>"
+    return "<br>".join(map(frame.plain_text, filter(None, lines))) + "<extra></extra>"
 
 
 def best_case(
@@ -103,15 +95,16 @@ def best_case(
         (INTERVALS, with_interval),
     )
     words = ", ".join(word for word, is_drawn in drawn if is_drawn)
-    layout = bar_layout(
+    layout = frame.bar_layout(
         title=title,
-        x_title=f"{unit_in_words(unit)}, {direction(lower_is_better)}{words and f'; {words}'}",
+        x_title=f"{unit_in_words(unit)}, {frame.direction(lower_is_better)}"
+        + (words and f"; {words}"),
         rows=len(bars),
-        summary=summary(
+        summary=frame.summary(
             title, "bar chart", [(bar.label, bar.words(unit)) for bar in bars], lower_is_better
         ),
         row_px=row_height_px(labels),
-        ticks={plain_text(label): plain_text(in_lines(label)) for label in labels},
+        ticks={frame.plain_text(label): frame.plain_text(in_lines(label)) for label in labels},
     )
     if with_interval:
         # Whiskers reach anywhere: static/js/figures.js writes the numbers beside the plot.
@@ -127,7 +120,7 @@ def best_case(
 
 def height_px(labels: Sequence[str], *, has_ceilings: bool) -> int:
     """How high ``best_case`` is: a page keeps so much room for a chart that comes later."""
-    return bar_chart_px(len(labels), row_height_px(labels)) + (LINE_PX if has_ceilings else 0)
+    return frame.bar_chart_px(len(labels), row_height_px(labels)) + (LINE_PX if has_ceilings else 0)
 
 
 def _trace(
@@ -138,7 +131,7 @@ def _trace(
     return {
         "type": "bar",
         "x": [bar.value for bar in bars],
-        "y": [plain_text(bar.label) for bar in bars],
+        "y": [frame.plain_text(bar.label) for bar in bars],
         "orientation": "h",
         "text": [bar.text(unit, least) for bar in bars],
         "textposition": "auto",
@@ -196,7 +189,7 @@ def _marks(
     return {
         "type": "scatter",
         "x": list(xs),
-        "y": [plain_text(bar.label) for bar in bars],
+        "y": [frame.plain_text(bar.label) for bar in bars],
         "mode": "markers",
         "marker": {"size": size},
         "meta": _with_links({"role": role}, bars),
@@ -208,7 +201,7 @@ def _marks(
 def row_height_px(labels: Sequence[str]) -> int:
     """How high the rows of a figure are, so that labels of several lines do not touch."""
     lines = max((in_lines(label).count("\n") + 1 for label in labels), default=1)
-    return max(ROW_PX, 16 * lines + 6)
+    return max(frame.ROW_PX, 16 * lines + 6)
 
 
 @lru_cache(maxsize=4096)
@@ -247,23 +240,23 @@ def stated_values(
     ]
     bar = go.Bar(
         x=list(values),
-        y=[plain_text(label) for label in labels],
+        y=[frame.plain_text(label) for label in labels],
         orientation="h",
-        text=list(map(plain_text, texts)),
+        text=list(map(frame.plain_text, texts)),
         textposition="outside",
         cliponaxis=False,
         marker={"pattern": {"shape": ["/" if bound else "" for bound in is_lower_bound]}},
-        meta={"series": palette.series_of(labels)},
+        meta={"series": [style.series for style in palette.styles(labels)]},
         hovertemplate=[hover(label, text) for label, text in zip(labels, texts, strict=True)],
     )
     chart = go.Figure(
         [bar],
-        bar_layout(
+        frame.bar_layout(
             title=title,
             x_title=f"{unit_in_words(unit)}, less is better"
             + ("; hatched: at least" if any(is_lower_bound) else ""),
             rows=len(labels),
-            summary=summary(title, "bar chart", zip(labels, texts, strict=True), True),
+            summary=frame.summary(title, "bar chart", zip(labels, texts, strict=True), True),
             gaps=[
                 (label, NOT_STATED)
                 for label, value in zip(labels, values, strict=True)
@@ -307,24 +300,24 @@ def read_write(
         return go.Bar(
             name=halves[place],
             x=values,
-            y=[plain_text(pair.name) for pair in rows],
+            y=[frame.plain_text(pair.name) for pair in rows],
             orientation="h",
             text=[numbers.compact(value) for value in values],
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
-            customdata=[plain_text(numbers.with_unit(value, unit)) for value in values],
+            customdata=[frame.plain_text(numbers.with_unit(value, unit)) for value in values],
             hovertemplate="%{y}<br>" + halves[place].lower() + ": %{customdata}<extra></extra>",
             meta={"series": series} | links,
         )
 
     return go.Figure(
         [half_bars(0, WRITE_SERIES), half_bars(1, READ_SERIES)],
-        bar_layout(
+        frame.bar_layout(
             title=title,
             x_title=f"{unit}, {halves[0].lower()} plus {halves[1].lower()}, more is better",
             rows=len(rows),
-            summary=summary(
+            summary=frame.summary(
                 title,
                 "stacked bar chart",
                 [
@@ -349,7 +342,7 @@ def read_write(
                     "x": pair.total,
                     "xanchor": "left",
                     "xshift": 6,
-                    "y": plain_text(pair.name),
+                    "y": frame.plain_text(pair.name),
                     "text": f"<b>{numbers.compact(pair.total)}</b>",
                     "showarrow": False,
                 }

@@ -88,10 +88,10 @@ def matrix(
     title: str,
     lower_is_better: bool = False,
     limits: tuple[float, float] | None = None,
-    links: Mapping[Cell, str] | None = None,
-    notes: Mapping[Cell, str] | None = None,
-    flagged: Mapping[str, Collection[Cell]] | None = None,
-    edges: Mapping[int, tuple[int, int]] | None = None,
+    links: Mapping[Cell, str] = MappingProxyType({}),
+    notes: Mapping[Cell, str] = MappingProxyType({}),
+    flagged: Mapping[str, Collection[Cell]] = MappingProxyType({}),
+    edges: Mapping[int, tuple[int, int]] = MappingProxyType({}),
     block: str = "block",
 ) -> go.Figure:
     """A heat map of ``{(record KB, file KB): value in unit}``; missing cells stay blank.
@@ -133,13 +133,13 @@ def matrix(
         text=summary(
             title,
             f"heat map of {numbers.counted(len(cell_values), 'cell')}, {block} size by file size",
-            [*_ends_in_words(cell_values, unit, block), *_marks_in_words(flagged or {}, edges)],
+            [*_ends_in_words(cell_values, unit, block), *_marks_in_words(flagged, edges)],
             lower_is_better,
         ),
-        links=links or {},
-        notes=notes or {},
-        flagged=flagged or {},
-        edges=edges or {},
+        links=links,
+        notes=notes,
+        flagged=flagged,
+        edges=edges,
         block=block,
     )
 
@@ -149,8 +149,8 @@ def ratio(
     first: str,
     second: str,
     title: str,
-    links: Mapping[Cell, str] | None = None,
-    notes: Mapping[Cell, str] | None = None,
+    links: Mapping[Cell, str] = MappingProxyType({}),
+    notes: Mapping[Cell, str] = MappingProxyType({}),
     block: str = "block",
 ) -> go.Figure:
     """A heat map of the speed of ``first`` over ``second``, {(record KB, file KB): ratio}.
@@ -190,8 +190,8 @@ def ratio(
             if cells
             else [],
         ),
-        links=links or {},
-        notes=notes or {},
+        links=links,
+        notes=notes,
         block=block,
     )
 
@@ -357,7 +357,7 @@ def _ends_in_words(
 
 
 def _marks_in_words(
-    flagged: Mapping[str, Collection[Cell]], edges: Mapping[int, tuple[int, int]] | None
+    flagged: Mapping[str, Collection[Cell]], edges: Mapping[int, tuple[int, int]]
 ) -> list[tuple[str, str]]:
     """Which flags there are, on how many cells, for the text alternative."""
     flags = [("hatched", f"{len(cells)} {label}") for label, cells in flagged.items() if cells]

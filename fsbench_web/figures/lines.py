@@ -12,17 +12,8 @@ from typing import Any
 import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
-from fsbench_web.figures import palette
+from fsbench_web.figures import frame, palette
 from fsbench_web.figures.ceilings import COLOUR
-from fsbench_web.figures.frame import (
-    axis,
-    direction,
-    extent,
-    line_layout,
-    log_ticks,
-    plain_text,
-    summary,
-)
 
 MOST_LINES = 7
 """As many as there are colours; more nobody tells apart."""
@@ -89,11 +80,11 @@ def curves(
             trace(line, places, names, unit, style, xs)
             for line, style, xs in zip(lines, styles, _shifted_places(lines, places), strict=True)
         ],
-        line_layout(
+        frame.line_layout(
             title,
             x_axis(places, names, x_title),
-            y_axis(lines, f"{unit}, {direction(lower_is_better)}", cuts=True, scale=scale),
-            summary(title, "line chart", entries(lines, unit), lower_is_better),
+            y_axis(lines, f"{unit}, {frame.direction(lower_is_better)}", cuts=True, scale=scale),
+            frame.summary(title, "line chart", entries(lines, unit), lower_is_better),
         ),
     )
 
@@ -123,7 +114,7 @@ def phases(
         "type": "linear",
         "tickmode": "array",
         "tickvals": [*by_place],
-        "ticktext": [plain_text(name) for name in names],
+        "ticktext": [frame.plain_text(name) for name in names],
         # Words end at their tick: the last one has no room on its right.
         "tickangle": -40,
         "range": [-0.5, len(names) - 0.5],
@@ -132,11 +123,13 @@ def phases(
     }
     return go.Figure(
         traces,
-        line_layout(
+        frame.line_layout(
             title,
             across,
-            y_axis(lines, f"{unit}, {direction(lower_is_better)}", scale=scale),
-            summary(title, f"marks of {len(names)} phases", entries(lines, unit), lower_is_better),
+            y_axis(lines, f"{unit}, {frame.direction(lower_is_better)}", scale=scale),
+            frame.summary(
+                title, f"marks of {len(names)} phases", entries(lines, unit), lower_is_better
+            ),
             height=440,
             legend_y=-0.25,
         ),
@@ -173,18 +166,18 @@ def percentiles(
     ]
     unit = numbers.unit_name(unit)
     points = [point for line in lines for point in line.points]
-    values_title = f"{unit}, {direction(lower_is_better=True)}"
+    values_title = f"{unit}, {frame.direction(lower_is_better=True)}"
     if any(line.is_whole for line in lines):
         values = log_axis(values_title, [point.y for point in points])
     else:
         values = y_axis(lines, values_title, cuts=not is_cdf, scale=scale)
     if is_cdf:
         values["rangemode"] = "normal" if scale != LINEAR else "tozero"
-        axes = (values, axis("share of all, %", standoff=12, range=[0, 102]))
+        axes = (values, frame.axis("share of all, %", standoff=12, range=[0, 102]))
     else:
         largest_share = max((point.x for point in points), default=0.9)
         ticks = [share for share in _PERCENTILES if share <= max(largest_share, 0.9)]
-        percents = axis(
+        percents = frame.axis(
             "percentile",
             tickmode="array",
             tickvals=[_nines(share) for share in ticks],
@@ -199,10 +192,10 @@ def percentiles(
             _distribution_trace(line, style, unit, is_cdf=is_cdf, is_alone=len(lines) == 1)
             for line, style in zip(lines, styles, strict=True)
         ],
-        line_layout(
+        frame.line_layout(
             title,
             *axes,
-            summary(title, kind, [(line.name, _tails(line, unit)) for line in lines], True),
+            frame.summary(title, kind, [(line.name, _tails(line, unit)) for line in lines], True),
             showlegend=len(lines) > 1 or not all(line.is_whole for line in lines),
         ),
     )
@@ -290,12 +283,12 @@ def shown_lines(lines: Sequence[Line], unit: str) -> list[Line]:
 
 def entries(lines: Iterable[Line], unit: str) -> list[tuple[str, str]]:
     """The lines for the text alternative."""
-    return [(line.name, extent([point.y for point in line.points], unit)) for line in lines]
+    return [(line.name, frame.extent([point.y for point in line.points], unit)) for line in lines]
 
 
 def x_axis(places: Sequence[float], names: Mapping[float, str], title: str) -> dict[str, Any]:
     is_log = is_logarithmic(places)
-    return axis(
+    return frame.axis(
         title + (" (log)" if is_log else ""),
         type="log" if is_log else "linear",
         tickmode="array",
@@ -314,7 +307,7 @@ def y_axis(
     points = [point for line in lines for point in line.points]
     values = [point.y for point in points]
     ends = [end for point in points for end in point.ends or ()]
-    upright = axis(title, standoff=12, type="linear", rangemode="tozero", nticks=8)
+    upright = frame.axis(title, standoff=12, type="linear", rangemode="tozero", nticks=8)
     has_logarithms = bool(values) and all(value > 0 for value in (*values, *ends))
     if has_logarithms and (scale == LOG or (not scale and is_logarithmic(values))):
         return upright | log_axis(title, [*values, *ends])
@@ -327,8 +320,8 @@ def y_axis(
 def log_axis(title: str, values: Sequence[float]) -> dict[str, Any]:
     """A logarithmic axis, with ticks a little beyond the ends of the values above zero."""
     above = [value for value in values if value > 0]
-    marks = log_ticks(min(above) / 1.3, max(above) * 1.3) if above else []
-    return axis(
+    marks = frame.log_ticks(min(above) / 1.3, max(above) * 1.3) if above else []
+    return frame.axis(
         f"{title} (log)",
         standoff=12,
         type="log",
@@ -380,14 +373,14 @@ def line_trace(
     """A line with markers; ``words`` are the hover text of each point, ``more`` replaces."""
     return {
         "type": "scatter",
-        "name": plain_text(name),
+        "name": frame.plain_text(name),
         "x": list(xs),
         "y": list(ys),
         "mode": "lines+markers",
         "line": {"dash": style.dash, "width": 2},
         "marker": {"symbol": style.symbol, "size": 8},
         "customdata": list(words),
-        "hovertemplate": "%{customdata}<extra>" + plain_text(name) + "</extra>",
+        "hovertemplate": "%{customdata}<extra>" + frame.plain_text(name) + "</extra>",
         "meta": {"series": style.series} | ({"links": list(links)} if links else {}),
         **more,
     }
@@ -427,7 +420,7 @@ def in_words(point: Point, x_name: str, unit: str, before: str = "") -> str:
     parts = [x_name, before + numbers.with_unit(point.y, unit)]
     if point.ends:
         parts.append(f"95% interval {numbers.span(*point.ends, unit)}")
-    return "<br>".join(plain_text(part) for part in (*parts, point.note) if part)
+    return "<br>".join(frame.plain_text(part) for part in (*parts, point.note) if part)
 
 
 def is_logarithmic(values: Sequence[float]) -> bool:

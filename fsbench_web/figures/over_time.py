@@ -163,13 +163,11 @@ def reference_drift(
     return go.Figure(
         [
             line_trace(
-                *(test, xs, values, words[test], Style(number)),
+                *(test, xs, values, words[test], Style(place % palette.MOST + 1)),
                 hovertemplate=_hover(test, "%{x}<br>%{customdata}"),
                 connectgaps=False,
             )
-            for (test, values), number in zip(
-                changes.items(), palette.series_of(list(changes)), strict=True
-            )
+            for place, (test, values) in enumerate(changes.items())
         ],
         line_layout(
             title,

@@ -111,15 +111,3 @@ def _free_look(wish: int, taken: dict[int, str], *, is_few: bool) -> int:
 def file_system_of(name: str) -> str:
     """What a name begins with: ``ext3`` of ``ext3_wb_noatime`` and of ``ext3@suse-10.0``."""
     return re.split("[_@]", name, maxsplit=1)[0].lower()
-
-
-def series_of(names: Sequence[str]) -> list[int]:
-    """The series number (1 to 7) of each name of a paper; ``styles`` is for contenders."""
-    numbers: list[int] = []
-    others: dict[str, int] = {}
-    for name in names:
-        number = _KNOWN.get(file_system_of(name))
-        if number is None:
-            number = others.setdefault(name, len(others) % MOST + 1)
-        numbers.append((number - 1) % MOST + 1)
-    return numbers

@@ -8,14 +8,8 @@ import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.core.stats.intervals import Interval
+from fsbench_web.figures import frame
 from fsbench_web.figures.bars import in_lines
-from fsbench_web.figures.frame import (
-    bar_layout,
-    direction,
-    extent,
-    plain_text,
-    summary,
-)
 
 ROW_PX = 52
 LEAST_FOR_A_BOX = 5
@@ -55,18 +49,21 @@ def repeats(
             _points(strips, unit),
             *([_means(pairs, unit)] if pairs else []),
         ],
-        bar_layout(
+        frame.bar_layout(
             title=title,
-            x_title=f"{unit}, {direction(lower_is_better)}; the axis need not begin at zero",
+            x_title=f"{unit}, {frame.direction(lower_is_better)}; the axis need not begin at zero",
             rows=len(strips),
-            summary=summary(
+            summary=frame.summary(
                 title,
                 "strip plot of repeats",
-                [(strip.name, extent(strip.values, unit)) for strip in strips],
+                [(strip.name, frame.extent(strip.values, unit)) for strip in strips],
                 lower_is_better,
             ),
             row_px=ROW_PX,
-            ticks={plain_text(strip.name): plain_text(in_lines(strip.name)) for strip in strips},
+            ticks={
+                frame.plain_text(strip.name): frame.plain_text(in_lines(strip.name))
+                for strip in strips
+            },
         )
         | {
             "showlegend": True,
@@ -97,10 +94,12 @@ def _points(strips: Sequence[Strip], unit: str) -> go.Scatter:
     return go.Scatter(
         name="repeat",
         x=[value for _, value, _, _ in dots],
-        y=[plain_text(name) for name, _, _, _ in dots],
+        y=[frame.plain_text(name) for name, _, _, _ in dots],
         mode="markers",
         marker={"size": 11, "opacity": 0.55, "symbol": "circle"},
-        customdata=["<br>".join(plain_text(part) for part in parts if part) for parts in sentences],
+        customdata=[
+            "<br>".join(frame.plain_text(part) for part in parts if part) for parts in sentences
+        ],
         hovertemplate="%{y}<br>%{customdata}<extra></extra>",
         meta={"series": 1, "links": [link for _, _, _, link in dots]},
     )
@@ -121,7 +120,7 @@ def _box(strip: Strip, unit: str) -> go.Box:
     return go.Box(
         name="quartiles",
         orientation="h",
-        y=[plain_text(strip.name)],
+        y=[frame.plain_text(strip.name)],
         q1=[first],
         median=[median],
         q3=[third],
@@ -131,7 +130,7 @@ def _box(strip: Strip, unit: str) -> go.Box:
         width=0.5,
         showlegend=False,
         hoverinfo="text",
-        hovertext=plain_text(f"{strip.name}: {text}, {len(strip.values)} repeats"),
+        hovertext=frame.plain_text(f"{strip.name}: {text}, {len(strip.values)} repeats"),
         line={"width": 1.5},
         fillcolor="rgba(128,128,128,0.15)",
         meta={"series": 7},
@@ -143,7 +142,7 @@ def _means(pairs: Sequence[tuple[Strip, Interval]], unit: str) -> go.Scatter:
     return go.Scatter(
         name="mean with 95% interval",
         x=[interval.mean for _, interval in pairs],
-        y=[plain_text(strip.name) for strip, _ in pairs],
+        y=[frame.plain_text(strip.name) for strip, _ in pairs],
         mode="markers",
         marker={
             "size": 16,
@@ -157,7 +156,7 @@ def _means(pairs: Sequence[tuple[Strip, Interval]], unit: str) -> go.Scatter:
             "width": 6,
         },
         customdata=[
-            plain_text(
+            frame.plain_text(
                 f"mean {numbers.with_unit(interval.mean, unit)} "
                 f"± {numbers.amount(interval.half_width, unit)}, {interval.count} repeats"
             )

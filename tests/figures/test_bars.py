@@ -1,6 +1,6 @@
 import json
 
-from fsbench_web.figures import bars, heatmap, palette
+from fsbench_web.figures import bars, heatmap
 from fsbench_web.figures.bars import Halves
 from tests.figures.charts import best_case
 
@@ -92,18 +92,6 @@ def test_a_lower_bound_is_hatched_and_says_more_than() -> None:
     assert figure.data[0].x[2] is None
     assert [note.text for note in figure.layout.annotations] == ["not stated"]
     assert "xfs not stated" in figure.layout.meta["summary"]
-
-
-def test_a_file_system_keeps_its_colour() -> None:
-    numbers = palette.series_of(["xfs", "ext3_wb_noatime", "ext3@suse-10.0", "other", "one more"])
-    assert numbers[0] == palette.series_of(["xfs_ag16"])[0]
-    assert numbers[1] == numbers[2]
-    assert numbers[3] != numbers[4]
-
-
-def test_more_names_than_colours_start_again() -> None:
-    numbers = palette.series_of([f"name {i}" for i in range(9)])
-    assert set(numbers) == set(range(1, 8))
 
 
 PAIRS = [Halves("a", 1.0, 5.0), Halves("b", 2.0, 9.0), Halves("c", None, 99.0)]

@@ -60,11 +60,3 @@ def test_the_line_that_says_them_has_room_and_without_probes_nothing_changes() -
     high, low = (figure([6.0, 8.0], Ceilings((each, None))) for each in (9.0, None))
     assert high["layout"]["height"] > low["layout"]["height"]
     assert figure([6.0, 8.0], Ceilings((None, None))) == figure([6.0, 8.0], None)
-
-
-def test_ceilings_are_read_in_the_unit_of_the_bars() -> None:
-    chart = best_case(
-        ["ext4"], [3000.0], "ns", "Latency", True, ceilings=Ceilings((2000.0,), "read")
-    )
-    assert chart.layout.shapes[0].x0 == 2
-    assert "2 µs" in chart.layout.xaxis.title.text

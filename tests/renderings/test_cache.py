@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fsbench_web.renderings.cache import RenderingCache
+from fsbench_web.renderings.answers import RenderingCache
 
 
 def of(size: int, calls: list[int] | None = None) -> bytes:

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.bounds import BoundedComparison, by_rows
@@ -48,7 +48,6 @@ class DrawableTests:
 
     scored: ScoredTests
     categories: Mapping[str, list[str]]
-    _tests_of: dict[Need, list[str]] = field(default_factory=dict)
 
     def is_printed(self, test: str) -> bool:
         """Whether a paper states any of its scores."""
@@ -56,9 +55,7 @@ class DrawableTests:
 
     def of(self, need: Need) -> list[str]:
         """The tests that can be drawn, in the order of all pages."""
-        if need not in self._tests_of:
-            self._tests_of[need] = need.tests_of(self.scored)
-        return self._tests_of[need]
+        return need.tests_of(self.scored)
 
 
 def is_measured(kinds: Iterable[ScoredTest]) -> bool:

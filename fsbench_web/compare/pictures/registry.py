@@ -66,15 +66,15 @@ def spec_of(query: QueryDict | str) -> PictureSpec:
         problems.append(f'There is no category "{category[:60]}"; there is {choices}.')
     if category == categories.RANGE and not comparison.has_range:
         problems.append("in is range, and no range is given: say block=8k-16k and file=1g-4g.")
-    scale = parsed.get("scale") or ""
-    if scale not in SCALES:
-        problems.append(f'scale is "{scale[:60]}"; it can be {", ".join(filter(None, SCALES))}.')
-    if show and show not in SHOWS:
-        problems.append(f'show is "{show[:60]}"; it can be {", ".join(SHOWS)}.')
-    percent = parsed.get("percent") or ""
-    if percent not in PERCENTS:
-        choices = ", ".join(filter(None, PERCENTS))
-        problems.append(f'percent is "{percent[:60]}"; it can be {choices}, and none is 99.')
+    scale, percent = parsed.get("scale") or "", parsed.get("percent") or ""
+    for name, chosen, choices, more in (
+        ("scale", scale, SCALES, ""),
+        ("show", show, {"": "", **SHOWS}, ""),
+        ("percent", percent, PERCENTS, ", and none is 99"),
+    ):
+        if chosen not in choices:
+            offered = ", ".join(filter(None, choices))
+            problems.append(f'{name} is "{chosen[:60]}"; it can be {offered}{more}.')
     hide = tuple(dict.fromkeys(name for name in parsed.getlist("hide") if name))
     if len(hide) > MOST_HIDDEN or any(len(name) > LONGEST_VALUE or "\x00" in name for name in hide):
         problems.append(f"hide has up to {MOST_HIDDEN} names of the legend.")

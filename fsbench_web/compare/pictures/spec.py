@@ -8,7 +8,10 @@ from fsbench_web.figures.lines import LINEAR, LOG
 
 NUMBERS = {"a": "a", "b": "b", "record": "record_kb", "file": "file_kb"}
 """The parameters that are whole numbers, and the fields they are."""
-PARAMETERS = ("picture", "of", "in", "line", "scale", "show", "percent", "hide", *NUMBERS)
+PARAMETERS = {
+    **{"picture": "kind", "of": "test", "in": "category", "line": "lines", "scale": "scale"},
+    **{"show": "show", "percent": "percent", "hide": "hide", **NUMBERS},
+}
 SCALES = {"": "As the values ask for", LOG: "Logarithmic", LINEAR: "Linear"}
 LARGEST = "max"
 PERCENTS = {"50": "p50", "": "p99", "99.9": "p99.9", LARGEST: "Maximum"}
@@ -47,20 +50,14 @@ class PictureSpec:
 
     def to_query(self) -> str:
         """The canonical query string, without "?"."""
-        pairs = [("picture", self.kind)] if self.kind != "bars" else []
-        pairs += [("of", self.test)] if self.test else []
-        pairs += [("in", self.category)] if self.category else []
-        pairs += [("line", str(line)) for line in self.lines]
-        pairs += [("scale", self.scale)] if self.scale else []
-        pairs += [("show", self.show)] if self.show else []
-        pairs += [("percent", self.percent)] if self.percent else []
-        pairs += [("hide", name) for name in self.hide]
-        pairs += [
-            (parameter, str(getattr(self, name)))
-            for parameter, name in NUMBERS.items()
-            if getattr(self, name) is not None
-        ]
-        return "&".join(part for part in (self.comparison.to_query(), urlencode(pairs)) if part)
+        pairs = {
+            parameter: getattr(self, name)
+            for parameter, name in PARAMETERS.items()
+            if getattr(self, name) != getattr(PictureSpec, name)
+        }
+        return "&".join(
+            part for part in (self.comparison.to_query(), urlencode(pairs, doseq=True)) if part
+        )
 
     def of_kind(self, kind: str) -> "PictureSpec":
         """Another kind of picture of the same test and contenders."""

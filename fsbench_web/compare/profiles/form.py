@@ -11,7 +11,7 @@ from django.http import QueryDict
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import Team, Visibility
 from fsbench_web.compare.models import WorkProfile
-from fsbench_web.compare.profiles.records import text_problems
+from fsbench_web.compare.profiles.records import problems_of
 from fsbench_web.compare.selection.fields import sizes_of, text_of
 from fsbench_web.core.scoring.profiles.definition import (
     MOST_PARTS,
@@ -21,7 +21,6 @@ from fsbench_web.core.scoring.profiles.definition import (
     ProfileError,
     from_dict,
 )
-from fsbench_web.core.workloads.measurable import score_problems
 
 EMPTY_ROWS = 3
 _ANSWERS = {"": None, "yes": True, "no": False}
@@ -130,7 +129,7 @@ def read(query: QueryDict, user: User) -> ProfileForm:
     document = {name: getattr(form, name) for name in ("title", "summary", "source", "together")}
     try:
         candidate = from_dict(document | {"parts": parts})
-        problems += [*text_problems(candidate), *score_problems(candidate)]
+        problems += problems_of(candidate)
         profile = None if problems else candidate
     except ProfileError as error:
         problems += [problem for problem in error.problems if problem not in problems]

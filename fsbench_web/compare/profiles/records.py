@@ -9,7 +9,7 @@ from fsbench_web.accounts.requirements import Action
 from fsbench_web.compare.models import WorkProfile, WorkProfileVersion
 from fsbench_web.core.scoring.profiles.definition import Profile
 from fsbench_web.core.scoring.profiles.presets import LATEST
-from fsbench_web.core.workloads.measurable import doubts
+from fsbench_web.core.workloads.measurable import doubts, score_problems
 from fsbench_web.platform import names, plain_text
 from fsbench_web.studies.models import Score
 
@@ -24,14 +24,15 @@ def doubts_of(profile: Profile) -> list[str]:
     return doubts(profile, set(rows.values_list("test", flat=True).distinct()))
 
 
-def text_problems(profile: Profile) -> list[str]:
-    """What of its texts nobody sees, a sentence for each that has such a sign."""
+def problems_of(profile: Profile) -> list[str]:
+    """Why it cannot be saved: texts with hidden signs, parts without a score; in sentences."""
     texts = {
         "The title": plain_text.problem(profile.title),
         "The summary": plain_text.problem(profile.summary, is_multiline=True),
         "What it rests on": plain_text.problem(profile.source, is_multiline=True),
     }
-    return [f"{name} cannot be so. {problem}" for name, problem in texts.items() if problem]
+    of_texts = [f"{name} cannot be so. {problem}" for name, problem in texts.items() if problem]
+    return [*of_texts, *score_problems(profile)]
 
 
 class TooManyNames(ValueError):

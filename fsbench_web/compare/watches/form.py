@@ -5,12 +5,15 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.http import HttpRequest
 
 from fsbench_web.accounts import rights
 from fsbench_web.compare.history import lines
-from fsbench_web.compare.watches import triage, webhook
+from fsbench_web.compare.models import Watch
+from fsbench_web.compare.watches import triage, watching, webhook
 from fsbench_web.compare.watches.confirming import LEAST_ROUNDS, MOST_HOURS, MOST_ROUNDS
 from fsbench_web.compare.watches.triage import State
+from fsbench_web.studies.models import Series
 
 MARGINS = (2, 5, 10, 20)
 DEFAULT_MARGIN = 5
@@ -63,7 +66,7 @@ class WatchForm(_PlainForm):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.own_address = user.email
+        self.user, self.own_address = user, user.email
         self._disabled_reasons: dict[str, str] = {}
         if not settings.SENDS_EMAIL:
             self._switch_off(
@@ -109,6 +112,21 @@ class WatchForm(_PlainForm):
             except webhook.WebhookProblem as problem:
                 raise forms.ValidationError(str(problem)) from None
         return url
+
+    def watch(self, series: Series, test: str, category: str, request: HttpRequest) -> Watch:
+        """Watch the line as the valid form says. Raises as ``watching.watch``."""
+        values = self.cleaned_data
+        return watching.watch(
+            self.user,
+            series,
+            test=test,
+            category=category,
+            along=values["along"],
+            margin_percent=values["margin"],
+            email=values["email"],
+            webhook_url=values["webhook_url"],
+            site=request.build_absolute_uri("/").rstrip("/"),
+        )
 
 
 class BudgetForm(_PlainForm):

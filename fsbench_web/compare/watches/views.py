@@ -53,19 +53,8 @@ def new(request: HttpRequest) -> HttpResponse:
     line = _line(request.POST)
     if not form.is_valid():
         return render(request, "compare/watch_new.html", {"form": form} | line, status=422)
-    values = form.cleaned_data
     try:
-        watch = watching.watch(
-            _user(request),
-            line["series"],
-            test=line["test"],
-            category=line["category"],
-            along=values["along"],
-            margin_percent=values["margin"],
-            email=values["email"],
-            webhook_url=values["webhook_url"],
-            site=request.build_absolute_uri("/").rstrip("/"),
-        )
+        watch = form.watch(line["series"], line["test"], line["category"], request)
     except watching.AlreadyWatched as error:
         messages.info(
             request,
@@ -217,7 +206,7 @@ def _list(
                 "title": watching.title_of(watch),
                 "line": watching.address_of(watch),
             }
-            for watch in _own_watches(request)
+            for watch in watching.watches_of(_user(request))
         ],
         "groups": groups,
         "shown": SHOWN_MESSAGES,
@@ -283,14 +272,8 @@ def _user(request: HttpRequest) -> User:
     return request.user
 
 
-def _own_watches(request: HttpRequest) -> QuerySet[Watch]:
-    return Watch.objects.filter(user=_user(request)).select_related(
-        "study", "team", "configuration", "workload", "hardware", "lun__worker", "user"
-    )
-
-
 def _own_watch(request: HttpRequest, watch_id: int) -> Watch:
-    watch = _own_watches(request).filter(pk=watch_id).first()
+    watch = watching.watches_of(_user(request)).filter(pk=watch_id).first()
     if watch is None:
         raise Http404(
             f"You have no watch {watch_id}. It may be deleted, or be another account's: "

@@ -16,7 +16,7 @@ from urllib.parse import urlencode, urlsplit
 
 from django.contrib.auth.models import User
 from django.db import DatabaseError, transaction
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max, Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
@@ -133,6 +133,13 @@ def watch(
         for change in _unreported_slowdowns(new_watch, line_history, {}):
             _write(new_watch, line_history, change, WatchMessage.Kind.KNOWN)
     return new_watch
+
+
+def watches_of(user: User) -> QuerySet[Watch]:
+    """The watches of a person, newest first, with what pages and API say of their lines."""
+    return Watch.objects.filter(user=user).select_related(
+        "study", "team", "configuration", "workload", "hardware", "lun__worker", "user"
+    )
 
 
 def run_maintenance(now: datetime | None = None) -> list[WatchMessage]:

@@ -444,3 +444,11 @@ def test_a_page_keeps_the_room_that_a_chart_will_take(lab: Any) -> None:
         assert section.chart_px == highest + (CHOICE_PX if len(section.tables) > 1 else 0)
     plain, with_ceiling = (bars.height_px(["xfs"], has_ceilings=each) for each in (False, True))
     assert with_ceiling > plain
+
+
+def test_nanoseconds_are_drawn_as_the_microseconds_that_are_written(db: None) -> None:
+    score = make_score("ext4", 815.0, test="randread_read_clat_mean", category="mean", unit="ns")
+    tables = comparison(ComparisonSpec(studies=(score.series.study.slug,))).tables
+    [chart] = charts(tables, "randread_read_clat_mean").values()
+    assert list(chart.data[0].x) == [0.815]
+    assert chart.layout.xaxis.title.text.startswith("µs, less is better")

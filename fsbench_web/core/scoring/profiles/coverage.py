@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from fsbench_web.core.numbers import scale_of
 from fsbench_web.core.scoring.profiles.definition import RATIO, TOGETHER
 
-Kind = TypeVar("Kind")
 MOST_NAMED = 6
 SMALLER_DATA_SET = "smaller_data_set"
 """A cell was measured by direct I/O on less data than its files hold."""
@@ -180,20 +181,7 @@ class WorkAnswer:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "WorkAnswer":
         """The inverse of ``as_dict``; what another version wrote besides is left out."""
-        values = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
-        values |= {
-            "parts": tuple(PartWords(**part) for part in data["parts"]),
-            "coverage": tuple(_read(Coverage, entry) for entry in data["coverage"]),
-            "nearest": tuple(
-                _read(
-                    NearestCell, cell | {"values": [_read(NearestValue, v) for v in cell["values"]]}
-                )
-                for cell in data["nearest"]
-            ),
-        }
-        return _read(cls, values)
+        return _STORED.validate_python(data)
 
 
-def _read(kind: type[Kind], data: Mapping[str, Any]) -> Kind:
-    """A dataclass of JSON, with lists as tuples."""
-    return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in data.items()})
+_STORED = TypeAdapter(WorkAnswer)
