@@ -38,7 +38,7 @@ class Bar:
     runs: int | None = None
 
     def value_lines(self, unit: str) -> list[str]:
-        """Its number with the unit, and the score beside a mean."""
+        """Its number with the unit, and the score of a mean."""
         value = numbers.with_unit(self.value, unit)
         if self.score is None:
             return [value]
@@ -49,7 +49,7 @@ class Bar:
         return f"95% interval {numbers.span(*self.ends, unit)}" if self.ends else ""
 
     def hover_text(self, unit: str, share: str) -> str:
-        """What a pointer is told: value, n, interval and the share of the LUN."""
+        """The text at the pointer: value, n, interval and the share of the LUN."""
         count = None if self.score is not None else len(self.repeats) or self.runs
         details = (f"n = {count}" if count else "", self.interval_words(unit), share)
         return hover(self.label, *self.value_lines(unit), *details)
@@ -61,7 +61,7 @@ class Bar:
         return ", ".join(filter(None, [value, self.interval_words(unit), *score]))
 
     def text(self, unit: str, least_decimals: int) -> str:
-        """What stands on it or beside it."""
+        """What stands on it or next to it."""
         written = numbers.amount(self.value, unit, least_decimals)
         return f"<b>{written} best</b>" if self.is_best else written
 

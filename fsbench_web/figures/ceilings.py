@@ -44,7 +44,7 @@ class Ceilings:
         return any(value is not None for value in self.values)
 
     def visible(self, longest: float) -> "tuple[float | None, ...]":
-        """Those that are drawn beside bars of which the longest has this length."""
+        """Those that are drawn with bars up to this length."""
         return tuple(
             value if value is not None and value <= FAR * longest else None for value in self.values
         )

@@ -99,7 +99,7 @@ def line_layout(
 
 
 def axis(title: str, *, standoff: int | None = None, **more: Any) -> dict[str, Any]:
-    """An axis with a title, ``standoff`` pixels beside its numbers where given."""
+    """An axis with a title, ``standoff`` pixels from its numbers where given."""
     words: dict[str, Any] = {"text": plain_text(title)}
     if standoff is not None:
         words["standoff"] = standoff

@@ -400,7 +400,7 @@ def whiskers(points: Sequence[Point | None]) -> dict[str, Any]:
 
 
 def _shifted_places(lines: Sequence[Line], places: Sequence[float]) -> list[Sequence[float]]:
-    """Where each line is drawn: a little beside its places where intervals would overlap."""
+    """Where each line is drawn: a little off its places where intervals would overlap."""
     with_intervals = [
         place for place, line in enumerate(lines) if any(point.ends for point in line.points)
     ]
@@ -416,7 +416,7 @@ def _shifted_places(lines: Sequence[Line], places: Sequence[float]) -> list[Sequ
 
 
 def in_words(point: Point, x_name: str, unit: str, before: str = "") -> str:
-    """What a pointer is told of a point; ``before`` stands before its value."""
+    """The text of a point at the pointer; ``before`` stands before its value."""
     parts = [x_name, before + numbers.with_unit(point.y, unit)]
     if point.ends:
         parts.append(f"95% interval {numbers.span(*point.ends, unit)}")

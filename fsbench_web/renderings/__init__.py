@@ -1,1 +1,1 @@
-"""Workbooks, documents, pictures: drawn once for the same content, in a process beside the web."""
+"""Workbooks, documents, pictures: made once for the same content, in another process."""

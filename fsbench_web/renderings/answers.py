@@ -98,14 +98,14 @@ _renderer: Renderer | None = None
 
 
 def start_renderer() -> Renderer:
-    """From now on draw up in a process beside this one, which a web server does."""
+    """Make files in another process from now on, as a web server does."""
     global _renderer
     _renderer = _renderer or Renderer()
     return _renderer
 
 
 def end() -> None:
-    """End the process beside this one, where there is one: this one ends."""
+    """End the other process, if there is one."""
     if _renderer is not None:
         _renderer.end()
 

@@ -1,4 +1,4 @@
-"""Reads uploads in processes beside the web process, which can be ended.
+"""Reads uploads in other processes, which can be ended.
 
 A hostile text may take a reader very long, and a regular expression keeps the interpreter's
 lock.

@@ -78,12 +78,12 @@ def _offered_profiles(
 
 
 def category_of(profile: Profile) -> str:
-    """What stands for a profile in the place of a category."""
+    """A profile as a category."""
     return f"{categories.PROFILE}{profile.name}"
 
 
 def profile_of(category: str) -> Profile | None:
-    """The profile that stands in the place of a category; None of any other."""
+    """The profile that a category names; None for any other."""
     if not category.startswith(categories.PROFILE):
         return None
     return profiles.profile_named(category.removeprefix(categories.PROFILE))

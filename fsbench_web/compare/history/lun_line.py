@@ -197,8 +197,8 @@ def _why_missing(line: WorkLine, missing: Collection[RequiredCell]) -> str:
     """Why no repeat has a ceiling of every cell."""
     if not missing:
         return (
-            "The LUN itself was measured beside some of these runs, and beside all runs of no "
-            "repeat: there is no line of its own."
+            "The LUN itself was measured with some of these runs, and with all runs of no repeat: "
+            "there is no line of its own."
         )
     demands = line.profile.demands
     cells = [demand.words for demand in demands if demand in missing]

@@ -116,8 +116,7 @@ def work_line(
     lower = {test: measure.lower_is_better for test, measure in measures.items()}
     if profile.together != RATIO and len({measure.dimension for measure in measures.values()}) > 1:
         raise ProfileScoreUnavailable(
-            f"The parts of {profile.label} have several units here, of which no amount of work is "
-            "made."
+            f"The parts of {profile.label} have several units here, which make no amount of work."
         )
     points: dict[Any, WorkPoint] = {}
     reason = ""

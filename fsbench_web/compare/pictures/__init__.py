@@ -1,1 +1,1 @@
-"""Pictures of a comparison beside its tables."""
+"""Pictures of a comparison."""

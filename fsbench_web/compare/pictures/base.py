@@ -62,8 +62,8 @@ class Select:
 class PictureKind(ABC):
     """A kind of picture; an instance is the one that ``spec`` says, of ``test``.
 
-    Its form offers ``contenders``, best first, of which ``lines`` are drawn (None: it does not ask
-    for several). ``undrawn``: how many more lines there are. ``notices``: sentences for the page.
+    Its form offers ``contenders``, best first, and draws ``lines`` (None: it does not ask for
+    several). ``undrawn``: how many more lines there are. ``notices``: sentences for the page.
     """
 
     slug: ClassVar[str]
@@ -134,7 +134,7 @@ class CategoryPicture(PictureKind):
 
     @property
     def other_category(self) -> list[str]:
-        """Another category than the one that is asked for, or filtered by, is told."""
+        """A sentence if it shows another category than the address asks for."""
         requested = (self.spec.category,) if self.spec.category else self.spec.comparison.categories
         if not requested or self.category in requested:
             return []
@@ -168,7 +168,7 @@ class ContenderPicture(PictureKind):
 
     @property
     def measured_tests(self) -> list[str]:
-        """The tests of which contenders must have any."""
+        """A contender must have one of these tests."""
         return [self.test]
 
     def draw(self) -> Picture:
@@ -250,7 +250,7 @@ class SeveralContendersPicture(ContenderPicture):
     def of_one_unit(
         self, measurements: Iterable[Measurement]
     ) -> tuple[list[tuple[Contender, Measurement]], str, list[str]]:
-        """What is in the commonest unit, by contender; this unit; sentences about what is not."""
+        """What is in the commonest unit, by contender; this unit; sentences on the rest."""
         listed = self.in_one_unit(measurements)
         units = [measurement.unit for measurement in listed]
         unit = max(units, key=units.count, default="")

@@ -67,7 +67,7 @@ Of = TypeVar("Of", Distribution, LatencySeries)
 
 
 class _Kept(NamedTuple, Generic[Of]):
-    """What is kept of the latencies of a contender, and of which runs."""
+    """The latencies kept of a contender, and their runs."""
 
     name: str
     kept: Of

@@ -1,6 +1,6 @@
 """Lines of several contenders: profiles and rooflines over sizes, and curves over loads.
 
-A roofline is throughput under what the LUN does by itself, after S. Williams, A. Waterman and
+A roofline is throughput below that of the LUN without a file system. S. Williams, A. Waterman and
 D. Patterson, "Roofline: An Insightful Visual Performance Model for Multicore Architectures",
 CACM 52(4), 2009.
 """
@@ -53,7 +53,7 @@ from fsbench_web.studies.scores.queries import on_worker
 
 
 class LineChart(SeveralContendersPicture):
-    """A line for each contender in one unit, and a dashed one for what each LUN does by itself."""
+    """A line for each contender in one unit, and a dashed one for each LUN."""
 
     @property
     def selects(self) -> Sequence[Select]:
@@ -72,7 +72,7 @@ class LineChart(SeveralContendersPicture):
         ceilings: Sequence[Line] = (),
         scale: str = "",
     ) -> Picture:
-        """The lines, and their ``numbers`` as a table, whose ``columns`` say the places."""
+        """The lines, and their ``numbers`` as a table, where ``columns`` say the places."""
         figure = lines.curves(
             [*ceilings, *drawn],
             unit,
@@ -147,7 +147,7 @@ class Profile(LineChart, FixedSizesPicture):
 class Roofline(LineChart):
     slug = "roofline"
     label = "Roofline"
-    words = "Throughput against request size, under what the LUN does by itself."
+    words = "Throughput against request size, below that of the LUN itself."
     needs = MATRIX
 
     def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
@@ -178,8 +178,8 @@ class Roofline(LineChart):
         label = testnames.label(self.test)
         if not drawn or not ceilings:
             refusal = (
-                f"Nobody measured the LUN of these contenders by itself, or {label} has nothing of "
-                "it that it is set against: submit a job that does (Measure the LUN itself)."
+                f"The LUN of these contenders was not measured, or not with what {label} needs: "
+                "submit a job that measures it (Measure the LUN itself)."
             )
             return Picture(None, notes=[refusal])
         size_names = {float(kb): size_name(kb) for kb in records}
@@ -358,6 +358,6 @@ def above_note(ceilings: Sequence[Line], lines: Sequence[Line]) -> str:
     if not count:
         return ""
     return (
-        f"{count} of {len(under)} points lie above what the LUN did by itself: a cache answered, "
-        "or something slowed the LUN down while it was measured."
+        f"{count} of {len(under)} points lie above the LUN itself: a cache answered, or "
+        " something slowed the LUN down while it was measured."
     )

@@ -47,7 +47,7 @@ LARGEST_KEY = 2**63 - 1
 
 
 def spec_of(query: QueryDict | str) -> PictureSpec:
-    """The picture of a query string; what is not of the picture is of the comparison.
+    """The picture of a query string; the other parameters are of the comparison.
 
     Raises SpecError with all problems of both.
     """

@@ -222,7 +222,7 @@ def link_of(row: DeltaRow) -> str:
 
 
 def links_of(row: DeltaRow) -> Links:
-    """The same as words and addresses, each run by itself."""
+    """The same as words and addresses, one for each run."""
     return run_links(row.run_ids) or (
         (row.study_title, reverse("studies:study", args=[row.study])),
     )
@@ -239,12 +239,14 @@ def note(repeats: Repeats) -> str:
 
 
 def is_lower(unit: str) -> bool:
-    """Whether less is better; False where nobody said so, which a note then says."""
+    """Whether less is better; False for an unknown unit."""
     return is_known(unit) and lower_is_better(unit)
 
 
 def unknown_unit(unit: str) -> list[str]:
-    return [] if is_known(unit) else [f'Nobody said whether more or less of "{unit}" is better.']
+    return (
+        [] if is_known(unit) else [f'It is not known whether more or less of "{unit}" is better.']
+    )
 
 
 def bar_chart(table: DeltaTable, among: Collection[str] = ()) -> go.Figure:

@@ -73,7 +73,7 @@ def order(request: HttpRequest) -> HttpResponse:
             request,
             f"Measured again, too: {_cells_in_words(again)}. What the job measures may not be put "
             "together with what is there (another way of measuring, or other circumstances): so it "
-            "measures every cell by itself.",
+            "measures every cell on its own.",
         )
     if plan.without_workload:
         messages.warning(

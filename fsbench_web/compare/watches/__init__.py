@@ -1,1 +1,1 @@
-"""Lines over time that are looked at again, and who is told."""
+"""Lines over time that report slowdowns to their owner."""

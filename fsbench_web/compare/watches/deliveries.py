@@ -161,7 +161,9 @@ def _send_email(message: WatchMessage) -> None:
         raise DeliveryError("This site sends no e-mail: FSBENCH_EMAIL_URL is not set.")
     watch = message.watch
     if watch.email.lower() != watch.user.email.lower():
-        raise DeliveryError("The address is not that of the account any more: watch the line anew.")
+        raise DeliveryError(
+            "The address is not that of the account any more: watch the line again."
+        )
     payload = message.payload
     title = payload["watch"]["title"]
     is_test = message.kind == WatchMessage.Kind.TEST

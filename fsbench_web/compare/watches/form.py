@@ -40,7 +40,7 @@ class WatchForm(_PlainForm):
         min_value=1,
         max_value=MOST_MARGIN,
         error_messages={
-            "required": "Say from how many percent on you want to be told.",
+            "required": "Say from how many percent on you want a message.",
             "invalid": "Write the margin as a whole number of percent.",
             "min_value": "A margin is 1 to 100 percent.",
             "max_value": "A margin is 1 to 100 percent.",
@@ -70,7 +70,7 @@ class WatchForm(_PlainForm):
         self._disabled_reasons: dict[str, str] = {}
         if not settings.SENDS_EMAIL:
             self._switch_off(
-                "email", "This site sends no e-mail: whoever runs it sets FSBENCH_EMAIL_URL."
+                "email", "This site sends no e-mail: its administrator sets FSBENCH_EMAIL_URL."
             )
         elif not user.email:
             self._switch_off(
@@ -81,7 +81,7 @@ class WatchForm(_PlainForm):
             self._switch_off("webhook_url", webhooks.why)
 
     def _switch_off(self, name: str, reason: str) -> None:
-        """The page offers it to nobody; whoever sends it all the same is told (``clean``)."""
+        """Disable a field; ``clean`` refuses what is sent for it."""
         self._disabled_reasons[name] = reason
         field = self.fields[name]
         field.disabled, field.help_text = True, reason

@@ -11,12 +11,12 @@ from fsbench_web.core.stats.changes import Change
 from fsbench_web.core.stats.verdicts import SLOWER, Verdict
 
 LEVEL = 0.01
-"""Of what is told of kernels; a page shows changes from ``core.stats.changes.LEVEL``."""
+"""Of reported changes of kernels; a page shows those from ``core.stats.changes.LEVEL``."""
 LEVEL_OF_DAYS = 0.0001
 """A year has 365 looks at days, and a few at kernels."""
 LEAST_POINTS = 3
 LEAST_REPEATS = 2
-"""Of a single kernel that is told of."""
+"""Of a single kernel that is reported."""
 # What rounds say that measure a change again.
 CONFIRMED = "slower"  # significantly, and the interval reaches the margin
 LESS = "less_than_limit"  # the interval excludes a fall as large as the margin

@@ -1,4 +1,4 @@
-"""Pages of watches: one's own, each by itself, and the forms that make, try and end them."""
+"""Pages of watches: the list, each watch, and the forms that make, try and end them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -43,7 +43,7 @@ def watch_list(request: HttpRequest) -> HttpResponse:
 @login_required
 @requires(Action.ACCOUNT)
 def new(request: HttpRequest) -> HttpResponse:
-    """The form by itself, and what the form on a line's page posts to."""
+    """The form, and what the form on a line's page posts to."""
     if request.method != "POST":
         form = WatchForm(
             initial=request.GET.dict() | {"email": _user(request).email}, user=_user(request)

@@ -94,7 +94,7 @@ class _Search:
     margin: float
     sides: dict[str, str] = field(default_factory=dict)
     end_logs: list[float] = field(default_factory=list)
-    """The end after the change beside that before it, in each block so far."""
+    """The end after the change relative to that before it, in each block so far."""
     block_count: int = 0
     spent: float = 0.0
 

@@ -1,8 +1,8 @@
 """The rule of FREENIX 2002: whether two means with their intervals differ. Pure.
 
-"Filesystem Performance and Scalability in Linux 2.4.17": two means differ if their 95% Student-t
-intervals do not overlap and the means differ by at least 10%, here of the larger one. The winner
-must have the better mean: a score need not be a mean. The p-value is Welch's.
+From "Filesystem Performance and Scalability in Linux 2.4.17". Two means differ if their 95%
+Student-t intervals do not overlap and they differ by at least 10%, here of the larger one. The
+winner must have the better mean: a score need not be a mean. The p-value is Welch's.
 """
 
 from decimal import Decimal

@@ -51,7 +51,7 @@ class Interval:
         return self.mean + self.half_width
 
     def scaled(self, times: float) -> "Interval":
-        """The same in another unit, of which one of its own is ``times`` as many."""
+        """The same in another unit: one of its own is ``times`` as many."""
         return replace(self, mean=self.mean * times, half_width=self.half_width * times)
 
     def as_dict(self) -> dict[str, Any]:

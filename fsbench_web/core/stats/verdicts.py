@@ -20,7 +20,7 @@ FALSE_ALARM = 0.05
 """1 - LEVEL, without what binary rounding adds to it."""
 LEAST_BLOCKS = 3
 EQUIVALENCE_PERCENT = 2.0
-"""What is not worth a decision, unless a reader chooses another margin."""
+"""Smaller differences are not worth a decision, unless a reader chooses another margin."""
 POWER = 0.8
 MOST_ADVISED = 100
 """More further blocks than this are no advice."""
@@ -199,7 +199,7 @@ def compared(
     lower_is_better: bool,
     margin_percent: float = EQUIVALENCE_PERCENT,
 ) -> Verdict | None:
-    """The verdict of two contenders in one test, by itself. As ``compared_over_tests``."""
+    """The verdict of two contenders in one test. As ``compared_over_tests``."""
     verdict = compared_over_tests((ahead,), (behind,), (lower_is_better,), margin_percent)
     is_of_means = any(
         abs(side.mean - side.score) > _ROUNDING * side.mean for side in (ahead, behind)
@@ -453,7 +453,7 @@ def last_digit(values: Iterable[float]) -> float:
 
 
 def ratio_of(value: float) -> float:
-    """The ratio whose natural logarithm this is, bounded to finite numbers."""
+    """The ratio of a natural logarithm, bounded to finite numbers."""
     return exp(value if -700.0 <= value <= 700.0 else max(-700.0, min(value, 700.0)))
 
 

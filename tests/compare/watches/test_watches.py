@@ -539,7 +539,7 @@ def form_of(line: Series, /, **changes: object) -> dict[str, object]:
 class TestPages:
     def test_the_page_of_a_line_has_the_form_for_who_is_signed_in(self, client, ada, line):
         address = f"/history/?series={line.pk}&test=write"
-        assert "to be told when this line" in client.get(address).content.decode()
+        assert "to get a message when this line" in client.get(address).content.decode()
         client.force_login(ada)
         text = client.get(address).content.decode()
         assert 'action="/watches/new/"' in text

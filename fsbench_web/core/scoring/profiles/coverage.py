@@ -87,7 +87,7 @@ class WorkAnswer:
 
     ``measured`` of ``of`` cells by any contender, ``by_all`` by every one. ``scored``: contenders
     with all. ``baseline``: 1.00 of ratios. ``only_printed``: series of papers. ``unceiled``:
-    contenders without a ceiling. ``apart``: entries whose workloads differ. ``notes``: codes.
+    contenders without a ceiling. ``apart``: entries with workloads that differ. ``notes``: codes.
     """
 
     title: str

@@ -17,7 +17,7 @@ RATIO = "ratio"
 Fleming and J. J. Wallace, "How not to lie with statistics: the correct way to summarize benchmark
 results", CACM 29(3), 1986). Which baseline is taken changes no ratio of two contenders."""
 WORK = "work"
-"""The speed at which a given amount of work is done, of which weights are the shares: the weighted
+"""The speed at which a given amount of work is done; weights are shares of it: the weighted
 harmonic mean of rates (J. E. Smith, "Characterizing computer performance with a single number",
 CACM 31(10), 1988; Hoefler and Belli, SC 2015, rule 3); of times their weighted mean."""
 TOGETHER = {
