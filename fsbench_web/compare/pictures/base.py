@@ -73,6 +73,10 @@ class PictureKind(ABC):
 
     def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
         self.spec, self.test, self.offer = spec, test, offer
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Settle what its form shows."""
         self.contenders: Sequence[Contender] = ()
         self.lines: Sequence[Contender] | None = None
         self.undrawn = 0
@@ -103,6 +107,10 @@ class PictureKind(ABC):
         self.notices += [compared.emulated.sentence] if compared.emulated else []
         return compared.tables
 
+    def scores_of(self, tests: Iterable[str], *slugs: str) -> list[DeltaTable]:
+        """The delta tables of some tests and categories, by what the comparison ranks."""
+        return self.noticed(of_tests(self.spec.comparison, tests, slugs))
+
     def left_out(self, count: int, noun: str = "contenders") -> list[str]:
         """A sentence on so many lines that a limit left out; the legend says it too."""
         self.undrawn += count
@@ -121,12 +129,16 @@ def scale_select(spec: PictureSpec) -> Select:
 class CategoryPicture(PictureKind):
     """One that is of one ``category`` of scores."""
 
-    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
-        super().__init__(spec, test, offer)
+    def prepare(self) -> None:
+        super().prepare()
         slugs = self.drawable_categories
-        if spec.comparison.categories:
-            slugs = [slug for slug in slugs if slug in spec.comparison.categories] or slugs
-        self.category = category_of(spec.category, slugs, is_printed=offer.is_printed(test))
+        if self.spec.comparison.categories:
+            slugs = [slug for slug in slugs if slug in self.spec.comparison.categories] or slugs
+        self.category = self.category_of(self.test, slugs)
+
+    def category_of(self, test: str, slugs: Sequence[str]) -> str:
+        """The category of the address if a test has it, else the test's headline."""
+        return category_of(self.spec.category, slugs, is_printed=self.offer.is_printed(test))
 
     @property
     def substitutions(self) -> list[str]:
@@ -159,10 +171,12 @@ class CategoryPicture(PictureKind):
 class ContenderPicture(PictureKind):
     """One of measured configurations."""
 
-    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
-        super().__init__(spec, test, offer)
+    def prepare(self) -> None:
+        super().prepare()
         ranked_by = ("total_average", categories.MEAN)
-        compared = of_tests(spec.comparison, self.measured_tests, ranked_by, by="configuration")
+        compared = of_tests(
+            self.spec.comparison, self.measured_tests, ranked_by, by="configuration"
+        )
         self.noticed(compared)
         self.contenders = contenders(compared)
 
@@ -205,11 +219,11 @@ class ContenderPicture(PictureKind):
 class SingleContenderPicture(ContenderPicture):
     """One of ``a``: the contender that is asked for, else the best."""
 
-    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
-        super().__init__(spec, test, offer)
+    def prepare(self) -> None:
+        super().prepare()
         self.by_key = {contender.key: contender for contender in self.contenders}
         best = self.contenders[0] if self.contenders else None
-        self.a = best if spec.a is None else self.by_key.get(spec.a, best)
+        self.a = best if self.spec.a is None else self.by_key.get(self.spec.a, best)
 
     @property
     def selects(self) -> Sequence[Select]:
@@ -228,9 +242,9 @@ class SingleContenderPicture(ContenderPicture):
 class SeveralContendersPicture(ContenderPicture):
     """One of several contenders: those of the address, else the best; MOST_LINES at most."""
 
-    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
-        super().__init__(spec, test, offer)
-        wanted = set(spec.lines)
+    def prepare(self) -> None:
+        super().prepare()
+        wanted = set(self.spec.lines)
         lines = [
             contender for contender in self.contenders if contender.key in wanted
         ] or self.contenders
@@ -278,11 +292,11 @@ class SeveralContendersPicture(ContenderPicture):
 class FixedSizesPicture(SeveralContendersPicture):
     """One of several at ``record_kb`` and ``file_kb``, None being every size."""
 
-    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
-        super().__init__(spec, test, offer)
-        self.records, self.files = cells.sizes_of(self.keys, test) if self.keys else ([], [])
-        self.record_kb, self.file_kb = spec.record_kb, spec.file_kb
-        self.block = testnames.block_word(test)
+    def prepare(self) -> None:
+        super().prepare()
+        self.records, self.files = cells.sizes_of(self.keys, self.test) if self.keys else ([], [])
+        self.record_kb, self.file_kb = self.spec.record_kb, self.spec.file_kb
+        self.block = testnames.block_word(self.test)
 
     @property
     def selects(self) -> Sequence[Select]:

@@ -6,19 +6,16 @@ from typing import Generic, NamedTuple, TypeVar
 
 from fsbench_web.compare.pictures.base import (
     Picture,
-    PictureKind,
     Select,
     SeveralContendersPicture,
     scale_select,
 )
 from fsbench_web.compare.pictures.drawable import (
     SCORES,
-    DrawableTests,
     Need,
     ScoredTests,
     commonest_unit,
     is_measured,
-    of_tests,
 )
 from fsbench_web.compare.pictures.spec import (
     CDF,
@@ -28,7 +25,6 @@ from fsbench_web.compare.pictures.spec import (
     PERCENTILES,
     PERCENTS,
     SHOWS,
-    PictureSpec,
 )
 from fsbench_web.compare.pictures.table import (
     CONTENDER,
@@ -128,15 +124,13 @@ class Latencies(SeveralContendersPicture):
     )
     label_of = staticmethod(label_of_latency)
 
-    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
-        percentiles = _percentiles_of(test, offer.of(SCORES))
-        self.show = spec.show or (PERCENTILES if len(percentiles) >= LEAST else COMPLETIONS)
-        if self.show in (COMPLETIONS, OVER_TIME):
-            super().__init__(spec, test, offer)
-            return
-        # Scores are of contenders as the comparison ranks them, and not of single configurations.
-        PictureKind.__init__(self, spec, test, offer)
-        self.tables = self.noticed(of_tests(spec.comparison, percentiles, (categories.MEAN,)))
+    def prepare(self) -> None:
+        percentiles = _percentiles_of(self.test, self.offer.of(SCORES))
+        self.show = self.spec.show or (PERCENTILES if len(percentiles) >= LEAST else COMPLETIONS)
+        if self.show in _NOTHING_KEPT:
+            super().prepare()
+        else:  # by contenders as the comparison ranks them, and not by single configurations
+            self.tables = self.scores_of(percentiles, categories.MEAN)
 
     @property
     def selects(self) -> Sequence[Select]:

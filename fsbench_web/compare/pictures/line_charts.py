@@ -21,12 +21,10 @@ from fsbench_web.compare.pictures.drawable import (
     MATRIX,
     RUNS,
     Contender,
-    DrawableTests,
     Need,
     ScoredTests,
     is_measured,
 )
-from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import (
     CONTENDER,
     ChartColumn,
@@ -106,8 +104,8 @@ class Profile(LineChart, FixedSizesPicture):
     words = "Several contenders at one block size or one file size."
     needs = MATRIX
 
-    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
-        super().__init__(spec, test, offer)
+    def prepare(self) -> None:
+        super().prepare()
         if self.record_kb is None and self.file_kb is None and self.records:
             self.record_kb = self.records[0]
 
@@ -150,11 +148,11 @@ class Roofline(LineChart):
     words = "Throughput against request size, below that of the LUN itself."
     needs = MATRIX
 
-    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
-        super().__init__(spec, test, offer)
-        _, self.files = cells.sizes_of(self.keys, test) if self.keys else ([], [])
+    def prepare(self) -> None:
+        super().prepare()
+        _, self.files = cells.sizes_of(self.keys, self.test) if self.keys else ([], [])
         # The largest file is the least of the cache.
-        wanted = spec.file_kb
+        wanted = self.spec.file_kb
         self.file_kb = wanted if wanted in self.files else max(self.files, default=None)
 
     @property

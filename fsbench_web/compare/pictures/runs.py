@@ -13,8 +13,7 @@ from fsbench_web.compare.pictures.base import (
     Select,
     SingleContenderPicture,
 )
-from fsbench_web.compare.pictures.drawable import MATRIX, RUNS, Contender, DrawableTests
-from fsbench_web.compare.pictures.spec import PictureSpec
+from fsbench_web.compare.pictures.drawable import MATRIX, RUNS, Contender
 from fsbench_web.compare.pictures.table import (
     CONTENDER,
     ChartColumn,
@@ -126,12 +125,12 @@ class Ratio(SingleContenderPicture):
     words = "How many times as fast one contender is as another, cell by cell, where both have one."
     needs = MATRIX
 
-    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
-        super().__init__(spec, test, offer)
-        self.is_gone = any(key not in self.by_key for key in (spec.a, spec.b) if key is not None)
+    def prepare(self) -> None:
+        super().prepare()
+        self.is_gone = not {self.spec.a, self.spec.b} <= {None, *self.by_key}
         others = [contender for contender in self.contenders if contender is not self.a]
-        self.b = self.by_key.get(spec.b) if spec.b is not None else None
-        if spec.b is None and others and not self.is_gone:
+        self.b = self.by_key.get(self.spec.b) if self.spec.b is not None else None
+        if self.spec.b is None and others and not self.is_gone:
             self.b = others[0]
 
     @property

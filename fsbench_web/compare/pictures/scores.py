@@ -14,10 +14,8 @@ from fsbench_web.compare.pictures.base import (
 )
 from fsbench_web.compare.pictures.drawable import (
     SCORES,
-    DrawableTests,
     Need,
     ScoredTests,
-    category_of,
     commonest_unit,
     of_tests,
 )
@@ -62,17 +60,17 @@ class BestCases(CategoryPicture):
     words = "Each contender: the mean of its repeats, or its score."
     needs = SCORES
 
-    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
-        super().__init__(spec, test, offer)
+    def prepare(self) -> None:
+        super().prepare()
         self.answers: Sequence[WorkAnswer] = ()
-        work = _work_of(spec)
+        work = _work_of(self.spec)
         if work is None:
-            self.tables = self.noticed(of_tests(spec.comparison, [test], (self.category,)))
+            self.tables = self.scores_of([self.test], self.category)
         else:
             ranking = comparison(work)
             self.category = f"{categories.PROFILE}{work.profile}" if work.profile else RANGE
             self.tables = [
-                table for table in ranking.tables if table.test == test
+                table for table in ranking.tables if table.test == self.test
             ] or ranking.tables[:1]
             if self.category == RANGE and self.tables:
                 self.test = self.tables[0].test
@@ -160,14 +158,14 @@ class WriteAndRead(CategoryPicture):
         "This comparison has no test that writes together with the one that reads.",
     )
 
-    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
-        super().__init__(spec, test, offer)
-        self.read = READS[test]
-        wanted = ((test, self.read), (self.category,))
-        compared = of_tests(spec.comparison, *wanted)
-        if len({table.unit for table in compared.tables}) > 1 and not spec.comparison.units:
+    def prepare(self) -> None:
+        super().prepare()
+        self.read = READS[self.test]
+        wanted = ((self.test, self.read), (self.category,))
+        compared = of_tests(self.spec.comparison, *wanted)
+        if len({table.unit for table in compared.tables}) > 1 and not self.spec.comparison.units:
             # One test agrees in a unit, and the other in another.
-            compared = of_tests(replace(spec.comparison, units=BINARY), *wanted)
+            compared = of_tests(replace(self.spec.comparison, units=BINARY), *wanted)
         self.by_test = {table.test: table for table in self.noticed(compared)}
 
     @property
@@ -272,12 +270,12 @@ class QueueDepth(PictureKind):
         "prints them at iodepth=1 and iodepth=16.",
     )
 
-    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
-        super().__init__(spec, test, offer)
-        depth = depth_of(test)
-        self.work, self.rest = work_of(test)[0], depth[1] if depth else ""
-        wanted = [other for other in offer.of(SCORES) if self._is_of_it(other)]
-        self.tables = self.noticed(of_tests(spec.comparison, wanted, (categories.MEAN,)))
+    def prepare(self) -> None:
+        super().prepare()
+        depth = depth_of(self.test)
+        self.work, self.rest = work_of(self.test)[0], depth[1] if depth else ""
+        wanted = [other for other in self.offer.of(SCORES) if self._is_of_it(other)]
+        self.tables = self.scores_of(wanted, categories.MEAN)
 
     def _is_of_it(self, test: str) -> bool:
         depth = depth_of(test)
@@ -363,11 +361,11 @@ class Phases(PictureKind):
         "are.",
     )
 
-    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
-        super().__init__(spec, test, offer)
-        scored = offer.of(SCORES)
-        wanted = [name for name in phases.tests_of(test) if name in scored]
-        self.tables = self.noticed(of_tests(spec.comparison, wanted, (categories.MEAN,)))
+    def prepare(self) -> None:
+        super().prepare()
+        scored = self.offer.of(SCORES)
+        wanted = [name for name in phases.tests_of(self.test) if name in scored]
+        self.tables = self.scores_of(wanted, categories.MEAN)
 
     @property
     def selects(self) -> Sequence[Select]:
@@ -449,19 +447,15 @@ class Multiples(CategoryPicture):
     )
     needs = SCORES
 
-    def __init__(self, spec: PictureSpec, test: str, offer: DrawableTests) -> None:
-        super().__init__(spec, test, offer)
-        scored = offer.of(SCORES)
-        start = scored.index(test) if test in scored else 0
+    def prepare(self) -> None:
+        super().prepare()
+        scored = self.offer.of(SCORES)
+        start = scored.index(self.test) if self.test in scored else 0
         tests = scored[start : start + MOST_PANELS]
         self.more_tests = len(scored) - start - len(tests)
-        slugs = {
-            category_of(spec.category, offer.categories[name], is_printed=offer.is_printed(name))
-            for name in tests
-        }
+        slugs = {self.category_of(name, self.offer.categories[name]) for name in tests}
         slugs.add(self.category)
-        compared = of_tests(spec.comparison, tests, slugs)
-        self.tables = _one_each(self.noticed(compared), self.category)
+        self.tables = _one_each(self.scores_of(tests, *slugs), self.category)
 
     def draw(self) -> Picture:
         """A panel a test, in the order of all pages."""

@@ -1,7 +1,7 @@
 """The form of a work profile: what it says of itself, and a row for each part."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -133,9 +133,7 @@ def read(query: QueryDict, user: User) -> ProfileForm:
         profile = None if problems else candidate
     except ProfileError as error:
         problems += [problem for problem in error.problems if problem not in problems]
-    values: dict[str, Any] = dict(vars(form))
-    values |= {"problems": tuple(problems), "profile": profile, "chosen_team": team}
-    return ProfileForm(**values)
+    return replace(form, problems=tuple(problems), profile=profile, chosen_team=team)
 
 
 def _text_at(texts: list[str], place: int) -> str:

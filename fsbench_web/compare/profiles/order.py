@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -63,7 +62,12 @@ def order(request: HttpRequest) -> HttpResponse:
         return plain_refusal(error)
     serieses = _series_of_one_job(missing.series_ids)
     lun = _lun(request, serieses)
-    plan = measuring_plan(missing.demands, partial(_problem, lun, _configurations(serieses, lun)))
+    configurations = _configurations(serieses, lun)
+
+    def problem(workload: Workload) -> str:
+        return space.problem(workload, lun, configurations) if lun else ""
+
+    plan = measuring_plan(missing.demands, problem)
     if not missing.demands:
         messages.info(request, "Nothing is missing: every contender has every cell.")
     unmeasured = {*plan.without_workload, *(demand for demand, _ in plan.refused)}
@@ -119,13 +123,6 @@ def _configurations(serieses: Sequence[Series], lun: Lun | None) -> list[Configu
         configuration for series in serieses for configuration in configurations_of(series)
     ]
     return configurations or (possible_runs.usual_configurations(lun) if lun else [])
-
-
-def _problem(
-    lun: Lun | None, configurations: Sequence[ConfigurationSpec], workload: Workload
-) -> str:
-    """Why a workload does not fit on the LUN; "" where it may."""
-    return space.problem(workload, lun, configurations) if lun else ""
 
 
 def _series_of_one_job(series_ids: Sequence[int]) -> list[Series]:
