@@ -67,14 +67,14 @@ def spec_of(query: QueryDict | str) -> PictureSpec:
     if category == categories.RANGE and not comparison.has_range:
         problems.append("in is range, and no range is given: say block=8k-16k and file=1g-4g.")
     scale, percent = parsed.get("scale") or "", parsed.get("percent") or ""
-    for name, chosen, choices, more in (
+    for name, chosen, offered, more in (
         ("scale", scale, SCALES, ""),
         ("show", show, {"": "", **SHOWS}, ""),
         ("percent", percent, PERCENTS, ", and none is 99"),
     ):
-        if chosen not in choices:
-            offered = ", ".join(filter(None, choices))
-            problems.append(f'{name} is "{chosen[:60]}"; it can be {offered}{more}.')
+        if chosen not in offered:
+            listed = ", ".join(filter(None, offered))
+            problems.append(f'{name} is "{chosen[:60]}"; it can be {listed}{more}.')
     hide = tuple(dict.fromkeys(name for name in parsed.getlist("hide") if name))
     if len(hide) > MOST_HIDDEN or any(len(name) > LONGEST_VALUE or "\x00" in name for name in hide):
         problems.append(f"hide has up to {MOST_HIDDEN} names of the legend.")
