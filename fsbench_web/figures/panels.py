@@ -50,7 +50,11 @@ def stacked(
             title,
             f"line charts of {len(panels)} tests",
             [
-                (f"{panel.title} of {line.name}", _extent(panel, line))
+                (
+                    f"{panel.title} of {line.name}",
+                    f"{extent([point.y for point in line.points], panel.unit)} "
+                    f"({direction(panel.lower_is_better)})",
+                )
                 for panel in panels
                 for line in panel.lines
             ],
@@ -84,11 +88,6 @@ def stacked(
             named.add(line.name)
             traces.append(trace)
     return go.Figure(traces, layout)
-
-
-def _extent(panel: Panel, line: Line) -> str:
-    better = direction(panel.lower_is_better)
-    return f"{extent([point.y for point in line.points], panel.unit)} ({better})"
 
 
 def _panel_title(words: str, top: float) -> dict[str, Any]:

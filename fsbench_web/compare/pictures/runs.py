@@ -179,7 +179,7 @@ def _ratio_picture(
     ours, theirs, unit = pair[0].cells, pair[1].cells, pair[0].unit
     less, matched = is_lower(unit), _common_cells(pair)
     ratios = {
-        cell: _times_as_fast(ours[cell], theirs[cell], less)
+        cell: theirs[cell].mean / ours[cell].mean if less else ours[cell].mean / theirs[cell].mean
         for cell in matched
         if ours[cell].mean > 0 and theirs[cell].mean > 0
     }
@@ -216,10 +216,6 @@ def _ratio_picture(
         *unknown_unit(unit),
     ]
     return Picture(figure, table, [part for part in parts if part])
-
-
-def _times_as_fast(ours: Repeats, theirs: Repeats, less_is_better: bool) -> float:
-    return theirs.mean / ours.mean if less_is_better else ours.mean / theirs.mean
 
 
 def _blank_remark(name: str, cells: Iterable[Cell]) -> str:

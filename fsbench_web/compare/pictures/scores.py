@@ -388,10 +388,16 @@ class Phases(PictureKind):
         for name, phase in names.items():
             for row in by_test[name].rows:
                 by_contender.setdefault(row.contender, {})[phase] = row
-        chosen = {
-            name: by_contender[name]
-            for name in sorted(_ranked_by_phases(by_contender)[:MOST_LINES])
-        }
+        # Those with the most phases first; of these the quickest in all of them.
+        ranked = sorted(
+            by_contender,
+            key=lambda name: (
+                -len(by_contender[name]),
+                sum(row.score for row in by_contender[name].values()),
+                name,
+            ),
+        )
+        chosen = {name: by_contender[name] for name in sorted(ranked[:MOST_LINES])}
         drawn = [
             Drawn.of_row(float(place), rows[phase], phase)
             for rows in chosen.values()
@@ -421,18 +427,6 @@ class Phases(PictureKind):
         by_phase = sorted(drawn, key=lambda each: each.x)
         undrawn = self.left_out(len(by_contender) - len(chosen))
         return Picture(figure, drawn_table(by_phase, columns, unit), [*undrawn, *missing])
-
-
-def _ranked_by_phases(by_contender: dict[str, dict[str, DeltaRow]]) -> list[str]:
-    """Those with the most phases first; of these the quickest in all of them."""
-    return sorted(
-        by_contender,
-        key=lambda name: (
-            -len(by_contender[name]),
-            sum(row.score for row in by_contender[name].values()),
-            name,
-        ),
-    )
 
 
 MOST_ROWS = 10

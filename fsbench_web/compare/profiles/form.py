@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -94,13 +95,12 @@ def _row(part: Part) -> PartRow:
 
 def read(query: QueryDict, user: User) -> ProfileForm:
     """What somebody sent; never raises."""
-    lists = {name: query.getlist(f"part_{name}")[: MOST_PARTS + 1] for name in _COLUMNS}
-    length = max(map(len, lists.values()))
-    rows = tuple(
-        row
-        for place in range(length)
-        if not (row := PartRow(*(_text_at(lists[name], place) for name in _COLUMNS))).is_empty
+    columns = (query.getlist(f"part_{name}")[: MOST_PARTS + 1] for name in _COLUMNS)
+    typed = (
+        PartRow(*(text.strip()[:200] for text in texts))
+        for texts in zip_longest(*columns, fillvalue="")
     )
+    rows = tuple(row for row in typed if not row.is_empty)
     form = ProfileForm(
         query.get("title", "").strip()[:1200],
         query.get("summary", "").strip()[:1200],
@@ -134,10 +134,6 @@ def read(query: QueryDict, user: User) -> ProfileForm:
     except ProfileError as error:
         problems += [problem for problem in error.problems if problem not in problems]
     return replace(form, problems=tuple(problems), profile=profile, chosen_team=team)
-
-
-def _text_at(texts: list[str], place: int) -> str:
-    return texts[place].strip()[:200] if place < len(texts) else ""
 
 
 def _document(row: PartRow) -> tuple[Mapping[str, Any], list[str]]:
