@@ -6,6 +6,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from fsbench_web.compare.pictures.base import (
     Picture,
+    PictureKind,
     Select,
     SeveralContendersPicture,
     scale_select,
@@ -129,7 +130,9 @@ class Latencies(SeveralContendersPicture):
         self.show = self.spec.show or (PERCENTILES if len(percentiles) >= LEAST else COMPLETIONS)
         if self.show in _NOTHING_KEPT:
             super().prepare()
-        else:  # by contenders as the comparison ranks them, and not by single configurations
+        else:
+            # Scores are of contenders as the comparison ranks them, not of configurations.
+            PictureKind.prepare(self)
             self.tables = self.scores_of(percentiles, categories.MEAN)
 
     @property
