@@ -45,9 +45,12 @@ class RequestedPicture:
     test: str = ""
     kind: PictureKind | None = None
     picture: Picture = field(default_factory=lambda: Picture(None))
-    notices: Sequence[str] = ()
     problem: str = ""
     substitutions: Sequence[str] = ()
+
+    @property
+    def notices(self) -> list[str]:
+        return [*self.substitutions, *(self.kind.notices if self.kind else ())]
 
     @property
     def as_drawn(self) -> PictureSpec:
@@ -126,22 +129,15 @@ def _requested_picture(spec: PictureSpec) -> RequestedPicture:
             f"{testnames.label(test)}.",
             *substitutions,
         ]
-    requested = RequestedPicture(
-        spec,
-        offered,
-        test,
-        kind,
-        notices=[*substitutions, *kind.notices],
-        substitutions=substitutions,
-    )
+    picture, problem = Picture(None), ""
     try:
         picture = kind.draw()
         _hide_lines(picture, spec.hide)
         if picture.figure is not None:
             note_omitted_lines(picture.figure, kind.undrawn)
-        return replace(requested, picture=picture)
     except (PictureUnavailable, TooManyValues) as error:
-        return replace(requested, problem=str(error))
+        problem = str(error)
+    return RequestedPicture(spec, offered, test, kind, picture, problem, substitutions)
 
 
 def _hide_lines(picture: Picture, names: Collection[str]) -> None:
