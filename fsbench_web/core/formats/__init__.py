@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import NamedTuple, Protocol
 
 from fsbench_web.core.formats import (
     agent_lines,
@@ -14,6 +13,7 @@ from fsbench_web.core.formats import (
     bonnie,
     dates,
     dbench,
+    elbencho,
     filebench,
     filemark,
     fs_mark,
@@ -22,17 +22,15 @@ from fsbench_web.core.formats import (
     mdtest,
     postmark,
     unsupported,
+    vdbench,
     wrapped,
 )
 from fsbench_web.core.formats.commands import compilebench, dd, hdparm, ioping
 from fsbench_web.core.formats.databases import db_bench, pgbench
 from fsbench_web.core.formats.diskspd import crystaldiskmark
 from fsbench_web.core.formats.diskspd import report as diskspd_report
-from fsbench_web.core.formats.elbencho import csv_file, json_file
-from fsbench_web.core.formats.elbencho import table as elbencho_table
 from fsbench_web.core.formats.fio import logs, normal, report, terse
 from fsbench_web.core.formats.fio.naming import NOTHING_BESIDE, Beside
-from fsbench_web.core.formats.ior_summary_files import ior_csv, ior_json, mdtest_ranks
 from fsbench_web.core.formats.iozone import biff, log, throughput
 from fsbench_web.core.formats.phoronix import composite, exported_csv
 from fsbench_web.core.formats.repeats import doubts, places
@@ -53,14 +51,13 @@ from fsbench_web.core.formats.text import (
     MAX_LINES_OF_DOCUMENTS,
     MAX_LINES_OF_TABLES,
     MAX_PROBLEMS,
-    NODE_MAP,
     check_lengths,
     lines_of,
     lines_to_look_at,
     quoted,
     remarks_on,
 )
-from fsbench_web.core.formats.vdbench import flat_file, summary
+from fsbench_web.core.formats.values import Format
 
 __all__ = [
     "DETAILS",
@@ -76,79 +73,43 @@ __all__ = [
 ]
 
 
-class Reader(Protocol):
-    """What a module of a format has."""
-
-    @property
-    def FORMAT(self) -> str: ...
-
-    def recognises(self, lines: list[str]) -> bool: ...
-
-    def parse(self, lines: list[str]) -> ParsedResult: ...
-
-
 Parse = Callable[[list[str]], ParsedResult]
-
-
-class Format(NamedTuple):
-    """A format of text: what it is called, how it is recognised and read."""
-
-    name: str
-    recognises: Callable[[list[str]], bool]
-    parse: Parse
-    has_long_lines: bool = False
-    long_line: str = ""
-    """What a line that may have any length begins with."""
-
-
-def _formats(*readers: Reader, has_long_lines: bool = False, long_line: str = "") -> list[Format]:
-    return [
-        Format(reader.FORMAT, reader.recognises, reader.parse, has_long_lines, long_line)
-        for reader in readers
-    ]
-
-
 _HEAD_BYTES = 256 * 1024
 _LARGE_BYTES = 4 * 1024 * 1024
 # Four bytes a character are the most of UTF-8 and UTF-16.
 _MOST_LINE_BYTES = 4 * MAX_LINE_LENGTH
 # In the order in which they are tried. fio can print several formats into one file: JSON says most.
 _TEXT = (
-    *_formats(table, agent_lines, csv_file),
-    *_formats(json_file, has_long_lines=True),
-    *_formats(elbencho_table, filemark),
-    *_formats(composite, report, has_long_lines=True),
-    *_formats(terse, normal),
-    *_formats(ior_json, has_long_lines=True),
-    *_formats(ior_csv, mdtest_ranks, throughput, log, aim7, postmark, filebench, fileio, others),
-    *_formats(mdtest, long_line=NODE_MAP),
-    *_formats(ior, io500, diskspd_report, crystaldiskmark, dbench, fs_mark, flat_file),
-    Format(summary.SUMMARY_FORMAT, summary.recognises_summary, summary.parse_summary),
-    Format(summary.TOTALS_FORMAT, summary.recognises_totals, summary.parse_totals),
-    *_formats(pgbench, db_bench, compilebench, ioping, hdparm, dd, bonnie, exported_csv),
-    Format(table.WIDE_FORMAT, table.recognises_wide, table.parse, has_long_lines=True),
+    *(table.parse, agent_lines.parse, elbencho.parse_csv, elbencho.parse_json, elbencho.parse),
+    *(filemark.parse, composite.parse, report.parse, terse.parse, normal.parse),
+    *(ior.parse_json, ior.parse_csv, mdtest.parse_ranks, throughput.parse, log.parse, aim7.parse),
+    *(postmark.parse, filebench.parse, fileio.parse, others.parse, mdtest.parse, ior.parse),
+    *(io500.parse, diskspd_report.parse, crystaldiskmark.parse, dbench.parse, fs_mark.parse),
+    *(vdbench.parse_flat, vdbench.parse_summary, vdbench.parse_totals, pgbench.parse),
+    *(db_bench.parse, compilebench.parse, ioping.parse, hdparm.parse, dd.parse, bonnie.parse),
+    *(exported_csv.parse, table.parse_wide),
 )
 
 FORMATS = (*(text_format.name for text_format in _TEXT), logs.FORMAT, biff.FORMAT)
 """The names of all formats, as ParsedResult.format gives them."""
 
 
-THE_SAME = (flat_file.FORMAT, summary.SUMMARY_FORMAT, summary.TOTALS_FORMAT)
+THE_SAME = (vdbench.parse_flat.name, vdbench.parse_summary.name, vdbench.parse_totals.name)
 """Files that one tool writes beside each other with the same numbers, the one that says most first.
 """
 
 DETAILS = {
-    logs.FORMAT: (report.FORMAT, terse.FORMAT, normal.FORMAT),
-    mdtest_ranks.FORMAT: (mdtest.FORMAT,),
+    logs.FORMAT: (report.parse.name, terse.parse.name, normal.parse.name),
+    mdtest.parse_ranks.name: (mdtest.parse.name,),
 }
 """Files with details of a result that stands beside them, and the formats of that result."""
 
 
 # fio says the same several times, and IOzone's parsers tell its modes apart themselves.
-_FAMILIES = ({report.FORMAT, terse.FORMAT, normal.FORMAT}, {log.FORMAT, throughput.FORMAT})
-_TABLES = (table.FORMAT, table.WIDE_FORMAT)
-_TEXTS_OF_FIO = {terse.FORMAT: terse.parse, normal.FORMAT: normal.parse}
-_JSON = (report.FORMAT, json_file.FORMAT, ior_json.FORMAT)
+_OF_FIO = (report.parse, terse.parse, normal.parse)
+_FAMILIES = (_OF_FIO, (log.parse, throughput.parse))
+_TABLES = (table.parse, table.parse_wide)
+_JSON = (report.parse, elbencho.parse_json, ior.parse_json)
 _KEY = re.compile(r'\s*+(?:"[^"]*" ?:|[]{}]+,?$)')
 _ROUNDED = 0.01
 _FAILURE = re.compile(
@@ -162,16 +123,15 @@ def _other_formats(
     text_format: Format, result: ParsedResult, lines: list[str], head: list[str]
 ) -> list[str]:
     """Further formats in a file, such as a log of several tools; their numbers are not read."""
-    family = next((names for names in _FAMILIES if text_format.name in names), {text_format.name})
+    family = next((formats for formats in _FAMILIES if text_format in formats), (text_format,))
     # A document of thousands of keys has no line of a tool that prints lines.
-    is_json = text_format.name in _JSON
-    plain = [line for line in head if not _KEY.match(line)] if is_json else head
+    plain = [line for line in head if not _KEY.match(line)] if text_format in _JSON else head
     return [
         other.name
         for other in _TEXT
-        if other.name not in (text_format.name, table.WIDE_FORMAT)
-        and other.recognises(head if other.name in _JSON else plain)
-        and (other.name not in family or _has_other_rates(other, result, lines))
+        if other not in (text_format, table.parse_wide)
+        and other.recognises(head if other in _JSON else plain)
+        and (other not in family or _has_other_rates(other, result, lines))
     ]
 
 
@@ -182,7 +142,7 @@ def _has_other_rates(other: Format, result: ParsedResult, lines: list[str]) -> b
     if result.tool != "fio":
         return False
     try:
-        others = other.parse(lines)
+        others = other(lines)
     except UnreadableFile:
         return False
     rates, further = _rates(result), _rates(others)
@@ -214,7 +174,7 @@ def _most_lines(data: bytes) -> int:
     text_format = _format_of(lines_to_look_at(text.split("\n")))
     if text_format is None:
         return MAX_LINES
-    if text_format.name in _TABLES:
+    if text_format in _TABLES:
         if (begin := _endless_line(data)) is not None:
             line = data.count(b"\n", 0, begin) + 1
             message = f"The line is longer than {MAX_LINE_LENGTH} characters."
@@ -298,11 +258,11 @@ def parse(
         check_lengths(lines, text_format.long_line if text_format is not None else "")
     if text_format is None:
         raise _refusal(name, lines)
-    read = text_format.parse
-    if text_format.name == report.FORMAT:
+    read: Parse = text_format
+    if text_format is report.parse:
         read = partial(report.parse, beside=beside, by_job=by_job)
-    elif (of_fio := _TEXTS_OF_FIO.get(text_format.name)) is not None:
-        read = partial(of_fio, beside=beside)
+    elif text_format in _OF_FIO:
+        read = partial(text_format, beside=beside)
     result = _read(text_format, read, lines)
     for remark in (*remarks_on(data), *decoded, *taken_off):
         result.warnings.append(Problem(None, None, remark, is_note=True))
@@ -319,9 +279,9 @@ def _unwrapped(
     best, most = (lines, text_format, list[str]()), -2
     for plain, remarks in wrapped.layers(lines):
         plain_format = _format_of(lines_to_look_at(plain))
-        if plain_format is None or (text_format is not None and plain_format.name in _TABLES):
+        if plain_format is None or (text_format is not None and plain_format in _TABLES):
             continue
-        if most == -2 and text_format is not None and text_format.name not in _TABLES:
+        if most == -2 and text_format is not None and text_format not in _TABLES:
             most = _count(text_format, lines)
         if (count := _count(plain_format, plain)) >= most:
             best, most = (plain, plain_format, remarks), count
@@ -331,7 +291,7 @@ def _unwrapped(
 def _count(text_format: Format, lines: list[str]) -> int:
     """How many values a format finds; -1 where it refuses the lines."""
     try:
-        return text_format.parse(lines).count
+        return text_format(lines).count
     except UnreadableFile:
         return -1
 
@@ -341,9 +301,9 @@ def _read(text_format: Format, read: Parse, lines: list[str]) -> ParsedResult:
     try:
         result = _with_losses(read, lines)
     except UnreadableFile as error:
-        if text_format.name == table.FORMAT or isinstance(error, NeedsMapping):
+        if text_format is table.parse or isinstance(error, NeedsMapping):
             raise
-        if text_format.name == table.WIDE_FORMAT:
+        if text_format is table.parse_wide:
             raise NoSureTable(error.problems, error.units) from None
         failures = _failures("The tool", lines)
         raise UnreadableFile([*failures, *error.problems], error.units) from None

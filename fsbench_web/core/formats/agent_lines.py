@@ -11,23 +11,16 @@ from typing import Any
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.text import quoted
-from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.formats.values import Collector, any_line, reads, test_name
 
-FORMAT = "fsbench-lines"
 _START = re.compile(r'^\{"fsbench": ?"')
 _LOAD_NAME = re.compile(r"[a-z]{1,20}")
 _MOST = 10**12
 
 
-def recognises(lines: list[str]) -> bool:
-    """Whether any line is such an object."""
-    return any(_START.match(line) for line in lines)
-
-
-def parse(lines: list[str]) -> ParsedResult:
+@reads("fsbench-lines", "fsbench", any_line(_START.match))
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All numbers. Raises UnreadableFile for an object that is cut off or lacks something."""
-    result = ParsedResult(FORMAT, "fsbench")
-    collector = Collector(result)
     for number, line in enumerate(lines, start=1):
         if _START.match(line):
             _value(collector, line, number)

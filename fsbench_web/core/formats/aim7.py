@@ -8,9 +8,8 @@ import re
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.text import quoted
-from fsbench_web.core.formats.values import Collector
+from fsbench_web.core.formats.values import Collector, any_line, reads
 
-FORMAT = "aim7"
 _HEADER = re.compile(r"\s*Tasks\s+jobs/min\s+jti\s+jobs/min/task\s+real\s+cpu\s*", re.IGNORECASE)
 _VERSION = re.compile(r"AIM Multiuser Benchmark - Suite VII v?([0-9][0-9.]*)")
 _NUMBER = r"\s+([0-9]+(?:\.[0-9]+)?)"
@@ -19,15 +18,10 @@ _ROW = re.compile(rf"\s*([0-9]{{1,9}}){_NUMBER}\s+[0-9]+{_NUMBER}{_NUMBER}{_NUMB
 _UNFINISHED = re.compile(r"\s*[0-9]{1,9}\s*")
 
 
-def recognises(lines: list[str]) -> bool:
-    """Whether a line is the table's header."""
-    return any(_HEADER.fullmatch(line) for line in lines)
-
-
-def parse(lines: list[str]) -> ParsedResult:
+@reads("aim7", "AIM7", any_line(_HEADER.fullmatch))
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """Jobs/min and seconds at each number of tasks. Raises UnreadableFile."""
-    result = ParsedResult(FORMAT, "AIM7")
-    collector = Collector(result)
+    result = collector.result
     in_table = False
     for number, line in enumerate(lines, start=1):
         if (version := _VERSION.search(line)) is not None:
@@ -43,6 +37,5 @@ def parse(lines: list[str]) -> ParsedResult:
             collector.add("aim7_cpu", cpu, "s", number, load=load)
         elif in_table and _UNFINISHED.fullmatch(line):
             # AIM7 prints the number of tasks first, and the rest when they have ended.
-            result.complete = False
-            collector.warn(number, f"The row of {quoted(line)} tasks was not finished.")
+            collector.lose(number, f"The row of {quoted(line)} tasks was not finished.")
     return collector.finish("This is AIM7's table, and no row of it has numbers.")

@@ -10,9 +10,8 @@ import re
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.text import quoted
-from fsbench_web.core.formats.values import Collector
+from fsbench_web.core.formats.values import Collector, any_line, reads
 
-FORMAT = "bonnie-csv"
 _RATES = (
     *(("putc", "KB/s"), ("put_block", "KB/s"), ("rewrite", "KB/s")),
     *(("getc", "KB/s"), ("get_block", "KB/s"), ("seeks", "ops/s")),
@@ -28,11 +27,6 @@ _NEW = re.compile(r'^\s*"?1\.9[678]"?,')
 _REPORT = re.compile(r"^Version\s+([0-9][0-9.]*[a-z]?)\s+-+\s*Sequential Output")
 """The head of the report in words, above a line of 1.03, which has no version."""
 _OLD = re.compile(rf"^[^,]*,{_SIZE}(?::{_SIZE})?(?:,(?:[0-9.]+|\++)?){{12}}(?:,|$)")
-
-
-def recognises(lines: list[str]) -> bool:
-    """Whether any line is one of bonnie++'s."""
-    return any(_version(line) for line in lines)
 
 
 def _version(line: str) -> str:
@@ -52,10 +46,10 @@ def _fields(line: str) -> list[str]:
         return []
 
 
-def parse(lines: list[str]) -> ParsedResult:
+@reads("bonnie-csv", "bonnie++", any_line(_version))
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All tests that were long enough. Raises UnreadableFile for a line that is cut off."""
-    result = ParsedResult(FORMAT, "bonnie++")
-    collector = Collector(result)
+    result = collector.result
     rows = [
         (number, version, _fields(line))
         for number, line in enumerate(lines, start=1)

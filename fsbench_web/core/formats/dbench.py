@@ -7,9 +7,8 @@ MB are 1,000,000 bytes. Source: dbench(1), and output of 4.00.
 import re
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.formats.values import Collector, any_line, reads, test_name
 
-FORMAT = "dbench"
 _VERSION = re.compile(r"^\W*dbench version ([0-9][0-9.]*)")
 _NUMBER = r"([0-9]+(?:[.,][0-9]+)?)"
 _END = re.compile(rf"^\W*Throughput\s++{_NUMBER} MB/sec\b(.*)$")
@@ -21,15 +20,10 @@ _ROW = re.compile(rf"^\s*([A-Za-z][A-Za-z0-9_]{{0,39}})\s+[0-9]+\s+{_NUMBER}\s+{
 _COMMAND = re.compile(r"^\s*Running for ([0-9]+) seconds with load '([^']*)'(.*)$")
 
 
-def recognises(lines: list[str]) -> bool:
-    """Whether dbench's title or its last line is there."""
-    return any(_VERSION.match(line) or _END.match(line) for line in lines)
-
-
-def parse(lines: list[str]) -> ParsedResult:
+@reads("dbench", "dbench", any_line(_VERSION.match, _END.match))
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """Throughput and latencies of every run. Raises UnreadableFile where no run ended."""
-    result = ParsedResult(FORMAT, "dbench")
-    collector = Collector(result)
+    result = collector.result
     in_table = False
     rows: list[tuple[str, str, str, int]] = []
     started = ended = 0
@@ -62,6 +56,5 @@ def parse(lines: list[str]) -> ParsedResult:
                 collector.add("dbench_max_latency", longest_of_all[1], "ms", line_number, load=load)
             rows, in_table = [], False
     if started > ended:
-        result.complete = False
-        collector.warn(len(lines), "The last run did not end: what it measured is missing.")
+        collector.lose(len(lines), "The last run did not end: what it measured is missing.")
     return collector.finish("No line with dbench's throughput: the run did not end.", len(lines))

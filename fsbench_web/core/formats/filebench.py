@@ -6,9 +6,8 @@ Its mb are 1024 * 1024 bytes. Source: filebench's own output, 1.4.8 to 1.5-alpha
 import re
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.formats.values import Collector, any_line, reads, test_name
 
-FORMAT = "filebench"
 _NUMBER = r"([0-9]+(?:[.,][0-9]+)?)"
 _SUMMARY = re.compile(
     rf"IO Summary:\s*[0-9]+ ops,?\s+{_NUMBER} ops/s,?\s+"
@@ -26,15 +25,10 @@ _SETTING = re.compile(r"(?:[0-9]:\s+)(Run took [0-9]+ seconds|\S+ populated: .*?
 _THREADS = re.compile(r"Starting ([0-9]{1,9}) \S+ (instances|threads)")
 
 
-def recognises(lines: list[str]) -> bool:
-    """Whether filebench's title or a summary is there."""
-    return any(_VERSION.search(line) or _STARTED.search(line) for line in lines)
-
-
-def parse(lines: list[str]) -> ParsedResult:
+@reads("filebench", "filebench", any_line(_VERSION.search, _STARTED.search))
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """The numbers of every summary. Raises UnreadableFile where there is none."""
-    result = ParsedResult(FORMAT, "filebench")
-    collector = Collector(result)
+    result = collector.result
     personality = ""
     threads: list[int] = []
     instances: list[int] = []

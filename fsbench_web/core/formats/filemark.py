@@ -2,31 +2,27 @@
 
 import re
 
-from fsbench_web.core.formats.json_text import JsonError, JsonList, JsonText, Number
-from fsbench_web.core.formats.result import ParsedResult, UnreadableFile, load_text
-from fsbench_web.core.formats.values import Collector, number
+from fsbench_web.core.formats.json_text import JsonList, Number, documents
+from fsbench_web.core.formats.result import ParsedResult, load_text
+from fsbench_web.core.formats.values import Collector, number, reads
 
-FORMAT = "filemark"
 _MARK = re.compile(r'^\s*"filemark"\s*:\s*"report"')
+_START = re.compile(r"\{|$")
 
 
-def recognises(lines: list[str]) -> bool:
+def _recognises(lines: list[str]) -> bool:
     """Whether a line says that this is filemark's report; its phases are no results alone."""
     return any(_MARK.match(line) for line in lines[:10])
 
 
-def parse(lines: list[str]) -> ParsedResult:
+@reads("filemark", "filemark", _recognises)
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """Transactions/s, with those of each phase as samples, and files created/s.
 
     Raises UnreadableFile.
     """
-    result = ParsedResult(FORMAT, "filemark")
-    collector = Collector(result)
-    source = JsonText(lines)
-    try:
-        root, _ = source.read(max(0, source.text.find("{")))
-    except JsonError as error:
-        raise UnreadableFile([error.problem]) from None
+    result = collector.result
+    root = next(documents(lines, _START))
     threads = root.number("threads")
     load = load_text(threads=int(number(threads.text) or 0) or None if threads else None)
     if (files := root.number("files")) is not None:

@@ -10,9 +10,8 @@ import re
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.settings import of_command
 from fsbench_web.core.formats.text import cut_off
-from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.formats.values import Collector, any_line, reads, test_name
 
-FORMAT = "fs_mark"
 _VERSION = re.compile(r"^#\s*Version ([0-9][0-9.]*), ([0-9]{1,9}) thread\(s\)")
 _COMMAND = re.compile(r"^#\s+(\S*fs_mark\s.*)$")
 _SETTING = re.compile(r"^#\s*(Sync method: [A-Z0-9 ,/]+|Files info: size [0-9]+ bytes.*)")
@@ -29,15 +28,10 @@ _ROW = re.compile(
 )
 
 
-def recognises(lines: list[str]) -> bool:
-    """Whether the head of fs_mark's short table is there."""
-    return any(_TITLE.match(line) for line in lines)
-
-
-def parse(lines: list[str]) -> ParsedResult:
+@reads("fs_mark", "fs_mark", any_line(_TITLE.match))
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All iterations. Raises UnreadableFile where none ended."""
-    result = ParsedResult(FORMAT, "fs_mark")
-    collector = Collector(result)
+    result = collector.result
     threads: int | None = None
     in_table = False
     calls: list[str] = []

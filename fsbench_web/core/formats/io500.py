@@ -9,9 +9,8 @@ import re
 
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.text import cut_off
-from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.formats.values import Collector, any_line, reads, test_name
 
-FORMAT = "io500"
 _VERSION = re.compile(r"^IO500 version (\S+)(?: \(([a-z]+)\))?")
 _NUMBER = r"([0-9]+(?:[.,][0-9]+)?(?:e[+-]?[0-9]{1,3})?|-?nan|-?inf)"
 _PHASE = re.compile(
@@ -26,15 +25,11 @@ _SCORE = re.compile(
 _NO_PHASES = ("timestamp",)
 
 
-def recognises(lines: list[str]) -> bool:
-    """Whether the line of a phase or of the score is there."""
-    return any(_PHASE.match(line) or _SCORE.match(line) for line in lines)
-
-
-def parse(lines: list[str]) -> ParsedResult:
+@reads("io500", "io500", any_line(_PHASE.match, _SCORE.match))
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All phases and the scores. Raises UnreadableFile where none was measured."""
-    result = ParsedResult(FORMAT, "io500", complete=False)
-    collector = Collector(result)
+    result = collector.result
+    result.complete = False
     for line_number, line in enumerate(lines, start=1):
         if (version := _VERSION.match(line)) is not None:
             result.tool_version = version[1][:40]

@@ -1,20 +1,29 @@
-"""The "Summary of all tests" of IOR 2.10 to 4: rates of each operation over its repetitions.
+"""The "Summary of all tests" of IOR 2.10 to 4, and its ``summaryFormat`` JSON and CSV of 3.2 to 4.
 
 Where there is none (IOR inside of another program, such as IO500's, prints none), the rows of the
-results table are read, one for each iteration, under names without mean, max and min. Source: IOR's
-user guide ("Understanding IOR's output"), and output of 2.10, 3.0, 3.2, 3.4 and 4.0.
+results table are read, one for each iteration, under names without mean, max and min. The JSON has
+rates over all repetitions, and those of each one; the CSV has a line a repetition, and no settings.
+Source: IOR's user guide ("Understanding IOR's output"), its ``ior-output.c``, and output of 2.10,
+3.0, 3.2, 3.4, 4.0 and 4.1.
 """
 
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from fsbench_web.core.formats.json_text import JsonObject, Number, documents
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.settings import of_command
 from fsbench_web.core.formats.text import quoted
-from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.formats.values import (
+    Collector,
+    any_line,
+    count_of,
+    reads,
+    sizes_kb,
+    test_name,
+)
 
-FORMAT = "ior"
 _VERSION = re.compile(r"IOR-([0-9][0-9A-Za-z.+-]{0,80}): MPI Coordinated Test of Parallel I/O")
 _HEADER = re.compile(r"^\W*Operation\s+Max ?\((MiB|MB)\)\s+Min ?\(")
 _ROW = re.compile(r"^[\s>|]*(write|read|remove|rewrite|reread)\s+(?=[0-9])")
@@ -58,6 +67,49 @@ _OF_ITERATION = {
     "total(s)": ("time", "s"),
 }
 
+_REPETITION = {
+    "bwMiB": ("bw", "MiB/s"),
+    "iops": ("iops", "ops/s"),
+    "latency": ("latency", "s"),
+    "openTime": ("open_time", "s"),
+    "wrRdTime": ("access_time", "s"),
+    "closeTime": ("close_time", "s"),
+    "totalTime": ("total_time", "s"),
+}
+"""Key of the JSON -> what the test's name ends with, and the unit. Source: ``ior-output.c``."""
+
+_COLUMNS = {
+    "bw(MiB/s)": "bwMiB",
+    "IOPS": "iops",
+    "Latency": "latency",
+    "open(s)": "openTime",
+    "wr/rd(s)": "wrRdTime",
+    "close(s)": "closeTime",
+    "total(s)": "totalTime",
+}
+"""Column of the CSV -> key of the JSON."""
+_JSON_MARK = re.compile(r'"(?:bwMaxMIB|bwMiB|deadlineForStonewall)"\s*:')
+_JSON_SUMMARY = {
+    "bwMaxMIB": ("max", "MiB/s"),
+    "bwMinMIB": ("min", "MiB/s"),
+    "bwMeanMIB": ("mean", "MiB/s"),
+    "OPsMax": ("max_ops", "ops/s"),
+    "OPsMin": ("min_ops", "ops/s"),
+    "OPsMean": ("mean_ops", "ops/s"),
+    "MeanTime": ("time", "s"),
+}
+# What may differ between repeats: names, places, seeds and how much is printed. IOR prints
+# "options" as the address that it has in memory.
+_NO_JSON_SETTINGS = frozenset(
+    {
+        *("testID", "refnum", "platform", "testFileName", "test filename", "options", "verbose"),
+        *("keepFile", "keepFileWithError", "warningAsErrors", "apiVersion", "repetitions"),
+        *("tasks", "clients per node", "tasksPerNode", "nodes", "interTestDelay", "dryRun"),
+        *("reorderTasksRandomSeed", "reorder random seed"),
+        "setTimeStampSignature/incompressibleSeed",
+    }
+)
+
 
 @dataclass
 class _Test:
@@ -78,15 +130,10 @@ class _Test:
         self.are_nodes_known = True
 
 
-def recognises(lines: list[str]) -> bool:
-    """Whether IOR's title or the header of its summary is there."""
-    return any(_VERSION.search(line) or _HEADER.match(line) for line in lines)
-
-
-def parse(lines: list[str]) -> ParsedResult:
+@reads("ior", "ior", any_line(_VERSION.search, _HEADER.match))
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All rows of all summaries, and of results tables without one. Raises UnreadableFile."""
-    result = ParsedResult(FORMAT, "ior")
-    collector = Collector(result)
+    result = collector.result
     columns: list[str] = []
     test = _Test()
     for line_number, line in enumerate(_without_last_word(lines), start=1):
@@ -164,9 +211,8 @@ def _without_summary(collector: Collector, test: _Test, last_line: int) -> None:
                 collector.add(name, text, unit, line, load=load, sizes=sizes)
     counts = [sum(1 for access, _ in measured if access == operation) for operation, _ in measured]
     if test.rows and min(counts) < test.counts.get("repetitions", 1):
-        collector.result.complete = False
         message = "The results end before the last repetition: what follows is missing."
-        collector.warn(last_line, message)
+        collector.lose(last_line, message)
     test.rows.clear()
 
 
@@ -175,16 +221,14 @@ def _summary_row(
 ) -> None:
     if len(words) < len(columns):
         message = f"The row has {len(words)} fields of {len(columns)}: it is left out."
-        collector.warn(line, message)
-        collector.result.complete = False
+        collector.lose(line, message)
         return
     _row(collector, dict(zip(columns, words, strict=False)), line, tasks)
 
 
 def _row(collector: Collector, row: dict[str, str], line: int, tasks: int | None) -> None:
-    if re.fullmatch("[0-9]{1,9}", row.get("#Tasks", "")):
-        tasks = int(row["#Tasks"])
-    load = load_text(tasks=tasks)
+    own_tasks = count_of(row.get("#Tasks", ""))
+    load = load_text(tasks=tasks if own_tasks is None else own_tasks)
     sizes = _sizes(row)
     for column, (kind, unit) in _KEPT.items():
         if (text := row.get(column)) is None:
@@ -198,14 +242,9 @@ def _row(collector: Collector, row: dict[str, str], line: int, tasks: int | None
 
 def _sizes(row: dict[str, str]) -> tuple[int | None, int | None]:
     """Transfer size, and what a task writes (block size times segments), in KB of 1024 bytes."""
-    texts = [row.get(name, "") for name in ("xsize", "blksiz", "segcnt")]
-    if not all(re.fullmatch("[0-9]{1,15}", text) for text in texts):
-        return None, None
-    transfer, block, segments = map(int, texts)
-    size = block * segments
-    if transfer % 1024 or size % 1024 or not 0 < transfer < 2**41 or not 0 < size < 2**60:
-        return None, None
-    return transfer // 1024, size // 1024
+    texts = (row.get(name, "") for name in ("xsize", "blksiz", "segcnt"))
+    transfer, block, segments = (count_of(text, 15) or 0 for text in texts)
+    return sizes_kb(transfer, block * segments)
 
 
 def _sizes_of_iteration(row: dict[str, str], segments: int) -> tuple[int | None, int | None]:
@@ -214,7 +253,145 @@ def _sizes_of_iteration(row: dict[str, str], segments: int) -> tuple[int | None,
     if not all(re.fullmatch(r"[0-9]{1,13}(\.[0-9]{1,3})?", text) for text in texts):
         return None, None
     transfer, block = map(Decimal, texts)
-    size = block * segments
-    if transfer % 1 or size % 1 or not 0 < transfer < 2**31 or not 0 < size < 2**50:
-        return None, None
-    return int(transfer), int(size)
+    return sizes_kb(transfer * 1024, block * segments * 1024)
+
+
+def _is_csv_header(line: str) -> bool:
+    return line.startswith("access,bw(MiB/s),")
+
+
+@reads("ior-csv", "ior", any_line(_is_csv_header))
+def parse_csv(lines: list[str], collector: Collector) -> ParsedResult:
+    """All repetitions of all operations. Raises UnreadableFile for rows that do not fit."""
+    header: list[str] = []
+    iteration = ""
+    for number, line in enumerate(lines, start=1):
+        fields = line.strip().split(",")
+        if _is_csv_header(line):
+            header, iteration = fields, ""
+            collector.begin()
+        elif header and re.match(r"(?:write|read),", line):
+            # A last row may be cut off within a number.
+            if len(fields) != len(header) or number == len(lines):
+                message = f"The row has {len(fields)} fields of {len(header)}, or no end: left out."
+                collector.lose(number, message)
+                continue
+            row = dict(zip(header, fields, strict=True))
+            if row.get("iter", "") != iteration:
+                collector.begin()
+                iteration = row.get("iter", "")
+            _csv_row(collector, row, number)
+    return collector.finish("The header of IOR's CSV is there, and no repetition.", len(lines))
+
+
+def _csv_row(collector: Collector, row: dict[str, str], line: int) -> None:
+    load = load_text(tasks=count_of(row.get("numTasks", "")))
+    for column, key in _COLUMNS.items():
+        if column in row:
+            kind, unit = _REPETITION[key]
+            collector.add(test_name("ior", row["access"], kind), row[column], unit, line, load=load)
+
+
+@reads("ior-json", "ior", any_line(_JSON_MARK.search), has_long_lines=True)
+def parse_json(lines: list[str], collector: Collector) -> ParsedResult:
+    """All summaries, or all repetitions where there is none.
+
+    Raises UnreadableFile for JSON that is cut off or says no rate.
+    """
+    result = collector.result
+    for root in documents(lines):
+        tests = root.objects("tests")
+        result.tool_version = result.tool_version or root.text("Version")[:40]
+        result.command = result.command or root.text("Command line")[:2000]
+        if (began := root.text("Began")) and not result.facts:
+            result.facts.append(("Run at", began[:80]))
+        made_with = {
+            _whole_number(test, "TestID"): list(
+                dict.fromkeys(
+                    text
+                    for name in ("Options", "Parameters")
+                    for text in _json_settings(test.object(name))
+                )
+            )
+            for test in tests
+        }
+        if summary := root.objects("summary"):
+            last: int | None = None
+            for place, entry in enumerate(summary):
+                test_id = _whole_number(entry, "TestID")
+                if not place or test_id != last:
+                    collector.begin(made_with.get(test_id, ()))
+                last = test_id
+                _json_summary(collector, entry, tests)
+        else:
+            for test in tests:
+                _repetitions(collector, test, made_with[_whole_number(test, "TestID")])
+    return collector.finish("This is IOR's JSON, and no test in it has a result.", len(lines))
+
+
+def _json_settings(options: JsonObject) -> list[str]:
+    texts = [(key, v.text if isinstance(v, Number) else v) for key, v in options]
+    settings = [
+        f"{key} {text}"[:200]
+        for key, text in texts
+        if isinstance(text, str) and text and key not in _NO_JSON_SETTINGS
+    ]
+    # As IOR's text has it: as many tasks on several machines are another workload than on one.
+    nodes = _whole_number(options, "nodes")
+    return [*settings, f"{nodes} nodes"] if nodes is not None and nodes > 1 else settings
+
+
+def _json_summary(collector: Collector, entry: JsonObject, tests: list[JsonObject]) -> None:
+    operation = entry.text("operation")
+    load = load_text(tasks=_whole_number(entry, "numTasks"))
+    repetitions = [
+        repetition
+        for test in tests
+        if _whole_number(test, "TestID") == _whole_number(entry, "TestID")
+        for repetition in test.objects("Results")
+        if repetition.text("access") == operation
+    ]
+    for key, (kind, unit) in _JSON_SUMMARY.items():
+        value = entry.number(key)
+        if value is None:
+            collector.warn(entry.line, f"ior_{operation}_{kind} has no number; it stays missing.")
+            continue
+        rates = [repetition.number("bwMiB") for repetition in repetitions] if kind == "mean" else []
+        collector.add(
+            test_name("ior", operation, kind),
+            value.text,
+            unit,
+            value.line,
+            load=load,
+            sizes=_json_sizes(entry),
+            samples=[float(rate.text) for rate in rates if rate is not None],
+        )
+
+
+def _whole_number(entry: JsonObject, key: str) -> int | None:
+    number = entry.number(key)
+    return count_of(number.text, 18) if number else None
+
+
+def _json_sizes(entry: JsonObject) -> tuple[int | None, int | None]:
+    """Transfer size and what a task writes, in KB, where both are whole."""
+    sizes = (_whole_number(entry, key) for key in ("transferSize", "blockSize", "segmentCount"))
+    transfer, block, segments = (size or 0 for size in sizes)
+    return sizes_kb(transfer, block * segments)
+
+
+def _repetitions(collector: Collector, test: JsonObject, settings: list[str]) -> None:
+    message = "IOR's summary is not there: the run did not end. Its repetitions are read."
+    collector.lose(test.line, message)
+    load = load_text(tasks=_whole_number(test.object("Options"), "tasks"))
+    seen: set[str] = set()
+    for entry in test.objects("Results"):
+        access = entry.text("access")
+        if not seen or access in seen:
+            collector.begin(settings)
+            seen = set()
+        seen.add(access)
+        for key, (kind, unit) in _REPETITION.items():
+            if (value := entry.number(key)) is not None:
+                name = test_name("ior", access, kind)
+                collector.add(name, value.text, unit, value.line, load=load)

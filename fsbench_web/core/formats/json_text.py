@@ -6,9 +6,11 @@ no value. Numbers keep their digits as printed.
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
-from fsbench_web.core.formats.result import Problem
+from fsbench_web.core.formats.result import Problem, UnreadableFile
 
 MAX_DEPTH = 64
 # Each takes some 300 bytes of memory; a fio job without its bins has some 600.
@@ -17,6 +19,7 @@ MAX_VALUES = 500_000
 _UNREAD = frozenset({"bins"})
 _BIN = re.compile(r'"([0-9]{1,18})"[ \t\r\n]*:[ \t\r\n]*([0-9]{1,18})')
 _FLAT = re.compile(r"[ \t\r\n]*\{[^{}]*\}")
+_START = re.compile(r'\{\s*"')
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"([^"\\\n]*(?:\\.[^"\\\n]*)*)"')
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -89,62 +92,52 @@ class Bins:
 Json = Bins | JsonObject | JsonList | Number | str | bool | None
 
 
-class JsonError(ValueError):
-    """The text is not JSON; ``problem`` says where and what was expected."""
+def documents(lines: Sequence[str], start: re.Pattern[str] = _START) -> Iterator[JsonObject]:
+    """The objects that begin where ``start`` is found, each behind the one before.
 
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(str(problem))
-        self.problem = problem
-
-
-class JsonText:
-    """A text in which JSON values stand."""
-
-    def __init__(self, lines: list[str]) -> None:
-        self.text = "\n".join(lines)
-        self.count = 0
-        self._starts = [0]
-        for line in lines:
-            self._starts.append(self._starts[-1] + len(line) + 1)
-
-    def line_of(self, position: int) -> int:
-        """The line of a position, from 1."""
-        return bisect_right(self._starts, position)
-
-    def read(self, position: int) -> tuple[JsonObject, int]:
-        """The object that starts at ``position``, and where it ends. Raises JsonError."""
-        return _Reader(self).object_at(position)
-
-    def error(self, position: int, expected: str, opened: int) -> JsonError:
-        """What is wrong at a position inside of the object that was opened in a line."""
-        position = min(position, len(self.text))
-        line = self.line_of(position)
-        rest = self.text[position : position + 30].split("\n")[0]
-        if position == len(self.text):
-            message = (
-                f"The file ends inside of the JSON that starts in line {opened}: it is cut off. "
-                f"Expected {expected}."
-            )
-            return JsonError(Problem(min(line, len(self._starts) - 1), None, message))
-        message = f'Found "{rest}", expected {expected}, in the JSON that starts in line {opened}.'
-        return JsonError(Problem(line, position - self._starts[line - 1] + 1, message))
+    Raises UnreadableFile.
+    """
+    reader = _Reader(lines)
+    position = 0
+    while (found := start.search(reader.text, position)) is not None:
+        root, position = reader.object_at(found.start())
+        yield root
 
 
 class _Reader:
-    def __init__(self, source: JsonText) -> None:
-        self.source = source
-        self.text = source.text
+    """Reads values that stand in a text; ``opened`` is the line where the object begins."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.text = "\n".join(lines)
+        self.count = 0
         self.opened = 0
+        self._starts = [0, *accumulate(len(line) + 1 for line in lines)]
 
     def object_at(self, position: int) -> tuple[JsonObject, int]:
-        self.opened = self.source.line_of(position)
+        """The object that starts at ``position``, and where it ends."""
+        self.opened = self._line_of(position)
         value, end = self._value(position, 0)
         if not isinstance(value, JsonObject):
             raise self._wrong(position, "an object")
         return value, end
 
-    def _wrong(self, position: int, expected: str) -> JsonError:
-        return self.source.error(position, expected, self.opened)
+    def _line_of(self, position: int) -> int:
+        return bisect_right(self._starts, position)
+
+    def _wrong(self, position: int, expected: str) -> UnreadableFile:
+        position = min(position, len(self.text))
+        line = self._line_of(position)
+        rest = self.text[position : position + 30].split("\n")[0]
+        if position == len(self.text):
+            message = (
+                f"The file ends inside of the JSON that starts in line {self.opened}: it is cut "
+                f"off. Expected {expected}."
+            )
+            return UnreadableFile([Problem(min(line, len(self._starts) - 1), None, message)])
+        message = (
+            f'Found "{rest}", expected {expected}, in the JSON that starts in line {self.opened}.'
+        )
+        return UnreadableFile([Problem(line, position - self._starts[line - 1] + 1, message)])
 
     def _skip(self, position: int) -> int:
         match = _SPACE.match(self.text, position)
@@ -152,8 +145,8 @@ class _Reader:
 
     def _value(self, position: int, depth: int) -> tuple[Json, int]:
         position = self._skip(position)
-        self.source.count += 1
-        if self.source.count > MAX_VALUES:
+        self.count += 1
+        if self.count > MAX_VALUES:
             raise self._wrong(position, f"no more than {MAX_VALUES:,} values: split the file")
         first = self.text[position : position + 1]
         if first == '"':
@@ -161,58 +154,49 @@ class _Reader:
         if first in ("{", "["):
             if depth >= MAX_DEPTH:
                 raise self._wrong(position, f"no more than {MAX_DEPTH} levels")
-            if first == "{":
-                return self._object(position, depth)
-            return self._list(position, depth)
+            return self._members(position, depth)
         if (match := _NUMBER.match(self.text, position)) is not None:
-            return Number(match[0], self.source.line_of(position)), match.end()
+            return Number(match[0], self._line_of(position)), match.end()
         if (match := _WORD.match(self.text, position)) is not None:
             return {"true": True, "false": False}.get(match[0]), match.end()
         raise self._wrong(position, "a value")
 
-    def _object(self, position: int, depth: int) -> tuple[JsonObject, int]:
-        json_object = JsonObject()
-        json_object.line = self.source.line_of(position)
+    def _members(self, position: int, depth: int) -> tuple[JsonObject | JsonList, int]:
+        """An object or an array."""
+        found = JsonObject() if self.text[position] == "{" else JsonList()
+        closing = "]"
+        if isinstance(found, JsonObject):
+            closing, found.line = "}", self._line_of(position)
         position = self._skip(position + 1)
-        if self.text[position : position + 1] == "}":
-            return json_object, position + 1
+        if self.text.startswith(closing, position):
+            return found, position + 1
         while True:
-            if self.text[position : position + 1] != '"':
-                raise self._wrong(position, "a name in quotes")
-            key, position = self._string(position)
-            position = self._skip(position)
-            if self.text[position : position + 1] != ":":
-                raise self._wrong(position, '":"')
-            unread = _FLAT.match(self.text, position + 1) if key in _UNREAD else None
-            if unread is not None:
-                json_object.append((key, Bins(unread[0], self.source.line_of(position))))
-                position = unread.end()
+            if isinstance(found, JsonObject):
+                pair, position = self._pair(position, depth)
+                found.append(pair)
             else:
-                value, position = self._value(position + 1, depth + 1)
-                json_object.append((key, value))
+                value, position = self._value(position, depth + 1)
+                found.append(value)
             position = self._skip(position)
             sign = self.text[position : position + 1]
-            if sign == "}":
-                return json_object, position + 1
+            if sign == closing:
+                return found, position + 1
             if sign != ",":
-                raise self._wrong(position, '"," or "}"')
+                raise self._wrong(position, f'"," or "{closing}"')
             position = self._skip(position + 1)
 
-    def _list(self, position: int, depth: int) -> tuple[JsonList, int]:
-        json_list = JsonList()
-        position = self._skip(position + 1)
-        if self.text[position : position + 1] == "]":
-            return json_list, position + 1
-        while True:
-            value, position = self._value(position, depth + 1)
-            json_list.append(value)
-            position = self._skip(position)
-            sign = self.text[position : position + 1]
-            if sign == "]":
-                return json_list, position + 1
-            if sign != ",":
-                raise self._wrong(position, '"," or "]"')
-            position += 1
+    def _pair(self, position: int, depth: int) -> tuple[tuple[str, Json], int]:
+        if not self.text.startswith('"', position):
+            raise self._wrong(position, "a name in quotes")
+        key, position = self._string(position)
+        position = self._skip(position)
+        if not self.text.startswith(":", position):
+            raise self._wrong(position, '":"')
+        unread = _FLAT.match(self.text, position + 1) if key in _UNREAD else None
+        if unread is not None:
+            return (key, Bins(unread[0], self._line_of(position))), unread.end()
+        value, position = self._value(position + 1, depth + 1)
+        return (key, value), position
 
     def _string(self, position: int) -> tuple[str, int]:
         match = _STRING.match(self.text, position)

@@ -1,16 +1,18 @@
 """The summary of mdtest 1.8 to 4: maximum, minimum and mean of each operation over its iterations.
 
-Rates are operations a second; a summary of times is in seconds, or in what its title says. Source:
-mdtest(1), and output of 1.9.3, 3.4 and 4.1.
+Rates are operations a second; a summary of times is in seconds, or in what its title says. With
+``--saveRankPerformanceDetails`` mdtest 4 writes a file with each rank: its row *all* has those of
+all ranks together, in the first iteration alone. Source: mdtest(1), its ``StoreRankInformation``,
+and output of 1.9.3, 3.4 and 4.1.
 """
 
 import re
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.settings import of_command
-from fsbench_web.core.formats.values import Collector, number, test_name
+from fsbench_web.core.formats.text import NODE_MAP
+from fsbench_web.core.formats.values import Collector, any_line, number, reads, test_name
 
-FORMAT = "mdtest"
 _SUMMARY = re.compile(
     r"^\W*SUMMARY(?: (rate|time))?(?: \(in ([^)]*)\))?\s*+:?\s*+\(of ([0-9]+) iterations?\)"
 )
@@ -27,18 +29,15 @@ _COMMAND = re.compile(r"Command line used: (.+)")
 _MAY_DIFFER = ("-d", "-x", "-G", "-i", "-v", "-V", "--saveRankPerformanceDetails")
 """Folders and files, the seed, iterations, and how much is said (mdtest(1))."""
 _MOST_NAMED = 12
+# The report has no reading of directories, and other numbers of trees: these are left out.
+_RANK_COLUMN = re.compile("(rate|time)-((?:File|Directory) (?!read$).+|File read)")
 _TIMES = {"ms/op": "ms", "us/op": "µs", "ms": "ms"}
 
 
-def recognises(lines: list[str]) -> bool:
-    """Whether a summary of mdtest is there."""
-    return any(_SUMMARY.match(line) or _VERSION.search(line) for line in lines)
-
-
-def parse(lines: list[str]) -> ParsedResult:
+@reads("mdtest", "mdtest", any_line(_SUMMARY.match, _VERSION.search), long_line=NODE_MAP)
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All operations that were run. Raises UnreadableFile where there is no summary."""
-    result = ParsedResult(FORMAT, "mdtest")
-    collector = Collector(result)
+    result = collector.result
     tasks: int | None = None
     summary: re.Match[str] | None = None
     settings: tuple[str, ...] = ()
@@ -94,3 +93,49 @@ def _row(
         if number(text) != 0:
             collector.add(f"{name}_{kind}", text, unit, line, load=load)
     return all(number(text) != 0 for text in texts)
+
+
+def _is_rank_header(line: str) -> bool:
+    return line.startswith("rank,items,rate-")
+
+
+@reads("mdtest-csv", "mdtest", any_line(_is_rank_header))
+def parse_ranks(lines: list[str], collector: Collector) -> ParsedResult:
+    """Rates and times of all ranks together. Raises UnreadableFile where no row says them."""
+    header: list[str] = []
+    rows: list[tuple[int, list[str]]] = []
+    for line_number, line in enumerate(lines, start=1):
+        if _is_rank_header(line):
+            _keep_ranks(collector, header, rows)
+            header, rows = line.strip().split(","), []
+        elif header and line.strip():
+            rows.append((line_number, line.strip().split(",")))
+    _keep_ranks(collector, header, rows)
+    return collector.finish("The file has ranks, and no row of all of them together.", len(lines))
+
+
+def _keep_ranks(collector: Collector, header: list[str], rows: list[tuple[int, list[str]]]) -> None:
+    ranks = {row[0] for _, row in rows if row[0].isdecimal()}
+    load = load_text(tasks=len(ranks) or None)
+    collector.begin()
+    for line_number, row in rows:
+        if row[0] != "all":
+            continue
+        if len(row) != len(header):
+            collector.lose(
+                line_number, f"The row has {len(row)} fields of {len(header)}: it is left out."
+            )
+            continue
+        for column, text in zip(header, row, strict=True):
+            kind = _RANK_COLUMN.fullmatch(column)
+            # What was not run has an empty field.
+            if kind is not None and text:
+                unit = "ops/s" if kind[1] == "rate" else "s"
+                collector.add(
+                    test_name("mdtest", kind[2], kind[1]), text, unit, line_number, load=load
+                )
+        collector.warn(
+            line_number,
+            'mdtest\'s row "all" is of its first iteration; further iterations and single ranks '
+            f"({len(rows) - 1} rows) are not read. Its report has them all.",
+        )

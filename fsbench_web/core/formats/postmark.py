@@ -9,9 +9,8 @@ import re
 from decimal import Decimal
 
 from fsbench_web.core.formats.result import ParsedResult
-from fsbench_web.core.formats.values import Collector
+from fsbench_web.core.formats.values import Collector, any_line, reads
 
-FORMAT = "postmark"
 _VERSION = re.compile(r"^\W*PostMark v?([0-9][0-9.]*)")
 _NUMBER = r"([0-9]+(?:[.,][0-9]+)?)"
 _TIME = re.compile(rf"^\s*{_NUMBER} seconds (total|of transactions)(?: \({_NUMBER} per second\))?")
@@ -75,15 +74,10 @@ class _Configuration:
         return [*self._settings, *said, f"Locations of weight {', '.join(self._weights)}"]
 
 
-def recognises(lines: list[str]) -> bool:
-    """Whether PostMark's title is there, or one of the lines of its report about data."""
-    return any(_VERSION.match(line) or _DATA.match(line) for line in lines)
-
-
-def parse(lines: list[str]) -> ParsedResult:
+@reads("postmark", "postmark", any_line(_VERSION.match, _DATA.match))
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All rates and times of the report. Raises UnreadableFile where there is no report."""
-    result = ParsedResult(FORMAT, "postmark")
-    collector = Collector(result)
+    result = collector.result
     phase = "creation"
     reports = ended = 0
     configuration = _Configuration()
@@ -113,8 +107,7 @@ def parse(lines: list[str]) -> ParsedResult:
             times = _KILOBYTES[data[5]]
             collector.add(f"postmark_data_{data[3]}", data[4], "KB/s", line_number, times=times)
     if ended < reports:
-        result.complete = False
-        collector.warn(len(lines), "The report ends before PostMark's did: the rest is missing.")
+        collector.lose(len(lines), "The report ends before PostMark's did: the rest is missing.")
     return collector.finish(
         "PostMark's title is there, but no report in words: the run did not end, or its report "
         "was set to be terse.",

@@ -6,7 +6,7 @@ conversion is exact.
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -56,6 +56,22 @@ def test_name(*parts: str) -> str:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
     return f"{name[: _LONGEST_NAME - 9]}_{digest}"
+
+
+def count_of(text: str, most_digits: int = 9) -> int | None:
+    """The whole number that ``text`` is; None for anything else, and for more digits."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= most_digits else None
+
+
+def sizes_kb(
+    record_bytes: Decimal | int | None, file_bytes: Decimal | int | None
+) -> tuple[int | None, int | None]:
+    """Record and file size in KB of 1024 bytes, where both are given, whole, and can be kept."""
+    if not record_bytes or not file_bytes or record_bytes % 1024 or file_bytes % 1024:
+        return None, None
+    if record_bytes >= 2**41 or file_bytes >= 2**60:
+        return None, None
+    return int(record_bytes // 1024), int(file_bytes // 1024)
 
 
 Key = tuple[object, ...]
@@ -189,6 +205,11 @@ class Collector:
         else:
             self.result.warnings.append(Problem(line, None, message, is_note))
 
+    def lose(self, line: int | None, message: str) -> None:
+        """Say that the tool did not come to its end here, or that a row is damaged."""
+        self.result.complete = False
+        self.warn(line, message)
+
     def refuse(self, line: int | None, message: str, column: int | None = None) -> None:
         """Note what makes the file unreadable."""
         if len(self.problems) < ENOUGH_PROBLEMS:
@@ -226,3 +247,39 @@ class Collector:
             for distribution, place in zip(self.result.distributions, self._places, strict=True)
         ]
         return self.result
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of text: its name, its tool, how it is recognised and read.
+
+    ``has_long_lines``: lines of any length; ``long_line``: what begins one that may have any.
+    """
+
+    name: str
+    tool: str
+    recognises: Callable[[list[str]], bool]
+    read: Callable[..., ParsedResult]
+    has_long_lines: bool = False
+    long_line: str = ""
+
+    def __call__(self, lines: list[str], **options: object) -> ParsedResult:
+        """Read a text. Raises UnreadableFile with everything that is wrong."""
+        return self.read(lines, Collector(ParsedResult(self.name, self.tool)), **options)
+
+
+def reads(
+    name: str,
+    tool: str,
+    recognises: Callable[[list[str]], bool],
+    *,
+    has_long_lines: bool = False,
+    long_line: str = "",
+) -> Callable[[Callable[..., ParsedResult]], Format]:
+    """Make a format of a function that reads lines into a collector."""
+    return lambda read: Format(name, tool, recognises, read, has_long_lines, long_line)
+
+
+def any_line(*signs: Callable[[str], object]) -> Callable[[list[str]], bool]:
+    """Recognise a text by any line with one of these signs."""
+    return lambda lines: any(any(map(sign, lines)) for sign in signs)

@@ -12,7 +12,7 @@ from typing import TypeVar
 from fsbench_web.core import formats, requirements
 from fsbench_web.core.activity.promises import Syncs
 from fsbench_web.core.formats.fio.syncs import syncs as fio_syncs
-from fsbench_web.core.formats.json_text import JsonObject, JsonText, Number
+from fsbench_web.core.formats.json_text import JsonObject, Number, documents
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem, load_text
 from fsbench_web.core.latency import Distribution
 from fsbench_web.core.scoring import loads, testnames
@@ -268,6 +268,5 @@ class RandomAccess(Workload):
 
 def _jobs(data: bytes) -> list[JsonObject]:
     """The jobs in fio's JSON; formats.parse has read it without finding fault."""
-    source = JsonText(data.decode("utf-8", "replace").split("\n"))
-    root, _ = source.read(source.text.index("{"))
+    root = next(documents(data.decode("utf-8", "replace").split("\n")))
     return [job for job in root.objects("jobs") if isinstance(job.number("job_runtime"), Number)]

@@ -5,10 +5,9 @@ import time
 
 import pytest
 
-from fsbench_web.core.formats import filebench, ior
+from fsbench_web.core.formats import elbencho, filebench, ior
 from fsbench_web.core.formats.databases import pgbench
 from fsbench_web.core.formats.diskspd import crystaldiskmark
-from fsbench_web.core.formats.elbencho import table as elbencho
 from fsbench_web.core.formats.fio import normal as fio
 from fsbench_web.core.formats.iozone import log as iozone
 

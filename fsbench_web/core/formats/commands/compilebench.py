@@ -6,9 +6,8 @@ Its MB are 1024 * 1024 bytes. Source: compilebench's script (``print_stat``), an
 import re
 
 from fsbench_web.core.formats.result import ParsedResult
-from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.formats.values import Collector, any_line, reads, test_name
 
-FORMAT = "compilebench"
 _ROW = re.compile(
     r"^(intial create|create|patch|compile|clean|(?:read|delete|stat)(?: compiled)? tree) total "
     r"runs ([1-9][0-9]*) avg ([0-9]+(?:\.[0-9]+)?) (MB/s|seconds) \(user "
@@ -16,15 +15,10 @@ _ROW = re.compile(
 _START = re.compile(r"^using working directory .*, ([0-9]+ intial dirs [0-9]+ runs)\s*$")
 
 
-def recognises(lines: list[str]) -> bool:
-    """Whether its first line or a line of its summary is there."""
-    return any(_START.match(line) or _ROW.match(line) for line in lines)
-
-
-def parse(lines: list[str]) -> ParsedResult:
+@reads("compilebench", "compilebench", any_line(_START.match, _ROW.match))
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All operations that were run; a further summary is a repeat. Raises UnreadableFile."""
-    result = ParsedResult(FORMAT, "compilebench")
-    collector = Collector(result)
+    result = collector.result
     settings: dict[str, None] = {}
     for number, line in enumerate(lines, start=1):
         if (start := _START.match(line)) is not None:
@@ -44,8 +38,7 @@ def parse(lines: list[str]) -> ParsedResult:
                 collector.warn(number, f"The mean of {name} is of a single run.", is_note=True)
     result.modes = tuple(settings)
     if not any(line.startswith(("no runs for stat compiled", "stat compiled")) for line in lines):
-        result.complete = False
-        collector.warn(
+        collector.lose(
             len(lines), "The summary does not end with stat compiled tree: it is cut off."
         )
     return collector.finish("compilebench's summary is not there: the run did not end.", len(lines))

@@ -9,9 +9,8 @@ import re
 from decimal import Decimal
 
 from fsbench_web.core.formats.result import ParsedResult
-from fsbench_web.core.formats.values import Collector
+from fsbench_web.core.formats.values import Collector, reads
 
-FORMAT = "dd"
 _N = r"([0-9]+(?:[.,][0-9]+)?(?:e[+-]?[0-9]{1,3})?)"
 _WORD = r"[^\W\d]"
 # Bytes, seconds and rate stand in this order in all languages, with words of each around them.
@@ -42,25 +41,24 @@ Paths may differ.
 """
 
 
-def recognises(lines: list[str]) -> bool:
+def _recognises(lines: list[str]) -> bool:
     """Whether a line is dd's last, below its records."""
     return any(
         _summary(lines, index) is not None for index, line in enumerate(lines) if "B/" in line
     )
 
 
-def parse(lines: list[str]) -> ParsedResult:
+@reads("dd", "dd", _recognises)
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """Rate and time of each copy. Raises UnreadableFile for copies that no one can tell apart."""
-    result = ParsedResult(FORMAT, "dd")
-    collector = Collector(result)
+    result = collector.result
     command = ""
     copies: dict[str, tuple[int, str, tuple[str, ...]]] = {}
     for number, line in enumerate(lines, start=1):
         if (match := _COMMAND.search(line)) is not None:
             command = match[1]
         elif _ERROR.match(line):
-            result.complete = False
-            collector.warn(number, f"dd says: {line.strip()[:200]}")
+            collector.lose(number, f"dd says: {line.strip()[:200]}")
         elif (summary := _summary(lines, number - 1)) is not None:
             parts = [f"{summary[1]} bytes"]
             records = _RECORDS.match(lines[number - 2])

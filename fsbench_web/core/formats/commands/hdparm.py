@@ -6,9 +6,8 @@ Its MB are 1024 * 1024 bytes. Source: hdparm's manual and its ``time_device``, a
 import re
 
 from fsbench_web.core.formats.result import ParsedResult
-from fsbench_web.core.formats.values import Collector
+from fsbench_web.core.formats.values import Collector, any_line, reads
 
-FORMAT = "hdparm"
 _ROW = re.compile(
     r"^\s*Timing (cached|buffered disk|O_DIRECT cached|O_DIRECT disk) reads(?: \([^()]*\))?:\s+"
     r"[0-9]+ MB in\s+[0-9.]+ seconds =\s+([0-9]+(?:\.[0-9]+)?) ([kM]B)/sec"
@@ -16,15 +15,9 @@ _ROW = re.compile(
 _DEVICE = re.compile(r"^(/dev/\S+):\s*$")
 
 
-def recognises(lines: list[str]) -> bool:
-    """Whether a line is one of its timings."""
-    return any(_ROW.match(line) for line in lines)
-
-
-def parse(lines: list[str]) -> ParsedResult:
+@reads("hdparm", "hdparm", any_line(_ROW.match))
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All timings; those of several devices are of that hardware. Raises UnreadableFile."""
-    result = ParsedResult(FORMAT, "hdparm")
-    collector = Collector(result)
     devices = {name[1] for line in lines if (name := _DEVICE.match(line)) is not None}
     device = ""
     for number, line in enumerate(lines, start=1):

@@ -8,9 +8,8 @@ import re
 from decimal import Decimal
 
 from fsbench_web.core.formats.result import ParsedResult
-from fsbench_web.core.formats.values import Collector
+from fsbench_web.core.formats.values import Collector, any_line, reads
 
-FORMAT = "ioping"
 _TITLE = re.compile(r"^--- (.+) ioping statistics ---\s*$")
 _N = r"([0-9]+(?:\.[0-9]+)?)"
 _DONE = re.compile(
@@ -37,11 +36,6 @@ _MEBI: dict[str, Decimal | int] = {
 _UNITS = (("MiB", 2**20), ("KiB", 2**10), ("B", 1))
 _ROUNDED = Decimal("0.02")
 _MICRO: dict[str, Decimal | int] = {"ns": Decimal("0.001"), "us": 1, "ms": 1000, "s": 10**6}
-
-
-def recognises(lines: list[str]) -> bool:
-    """Whether the title of its statistics is there."""
-    return any(_TITLE.match(line) for line in lines)
 
 
 def _size(summary: re.Match[str]) -> str:
@@ -73,10 +67,10 @@ def _times(line: str) -> list[tuple[str, str]]:
     return []
 
 
-def parse(lines: list[str]) -> ParsedResult:
+@reads("ioping", "ioping", any_line(_TITLE.match))
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """Times and rates of each run. Raises UnreadableFile where the statistics are cut off."""
-    result = ParsedResult(FORMAT, "ioping")
-    collector = Collector(result)
+    result = collector.result
     samples: list[float] = []
     sizes: set[str] = set()
     kind = "read"

@@ -6,9 +6,8 @@ Its MB are 1024 * 1024 bytes. Source: RocksDB's ``db_bench_tool.cc``, and output
 import re
 
 from fsbench_web.core.formats.result import ParsedResult
-from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.formats.values import Collector, any_line, reads, test_name
 
-FORMAT = "db_bench"
 _N = r"([0-9]+(?:\.[0-9]+)?)"
 _ROW = re.compile(
     rf"^([a-z]\w{{1,60}})\s*:\s+{_N} micros/op(?: {_N} ops/sec)?\b[^;]*;?(?:\s+{_N} MB/s)?"
@@ -25,15 +24,10 @@ _SETTING = re.compile(
 _WARNING = re.compile(r"^WARNING: (.+)$")
 
 
-def recognises(lines: list[str]) -> bool:
-    """Whether a line is a benchmark's, in microseconds an operation."""
-    return any(_ROW.match(line) for line in lines)
-
-
-def parse(lines: list[str]) -> ParsedResult:
+@reads("db_bench", "db_bench", any_line(_ROW.match))
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All benchmarks; one that ran again is a repeat. Raises UnreadableFile."""
-    result = ParsedResult(FORMAT, "db_bench")
-    collector = Collector(result)
+    result = collector.result
     settings: dict[str, None] = {}
     benchmark = operation = ""
     # What follows the last newline may be cut off.

@@ -7,9 +7,8 @@ import re
 from dataclasses import dataclass, field
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.values import Collector, number, test_name
+from fsbench_web.core.formats.values import Collector, number, reads, test_name
 
-FORMAT = "pgbench"
 _N = r"([0-9]+(?:\.[0-9]+)?)"
 _VERSION = re.compile(r"^pgbench \((?:PostgreSQL\) )?([0-9][0-9A-Za-z.]*)")
 _TYPE = re.compile(r"^transaction type: (?:<builtin: )?(.+?)(?<!\s)>?\s*$")
@@ -48,22 +47,21 @@ class _Run:
     lost: list[tuple[int, str]] = field(default_factory=list)
 
 
-def recognises(lines: list[str]) -> bool:
+def _recognises(lines: list[str]) -> bool:
     """Whether a rate of transactions and the type of a run are there."""
     return any(map(_TPS.match, lines)) or (
         any(map(_TYPE.match, lines)) and any(line.startswith("scaling factor:") for line in lines)
     )
 
 
-def parse(lines: list[str]) -> ParsedResult:
+@reads("pgbench", "pgbench", _recognises)
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All runs, which must have the same settings. Raises UnreadableFile."""
-    result = ParsedResult(FORMAT, "pgbench")
-    collector = Collector(result)
+    result = collector.result
     runs = _runs(lines, result)
     for run in runs:
         if not run.values:
-            result.complete = False
-            collector.warn(run.line, "This run of pgbench did not end: it has no rate.")
+            collector.lose(run.line, "This run of pgbench did not end: it has no rate.")
     runs = [run for run in runs if run.values]
     for run in runs:
         if (run.settings, run.counts) != (runs[0].settings, runs[0].counts):

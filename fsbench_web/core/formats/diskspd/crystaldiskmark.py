@@ -7,9 +7,8 @@ thread. Source: its text of 8.0.1.
 import re
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.formats.values import Collector, reads, test_name
 
-FORMAT = "crystaldiskmark"
 _TITLE = re.compile(r"^\W*CrystalDiskMark ([0-9][0-9A-Za-z.]*)")
 _SECTION = re.compile(r"^\s*\[(Read|Write|Mix)\b.*\]\s*$")
 _N = r"([0-9]+(?:\.[0-9]+)?)"
@@ -24,15 +23,15 @@ _DATE = re.compile(r"^\s*Date: (\S.{0,60}\S)\s*$")
 _PATTERNS = {"SEQ": "seq", "Sequential": "seq", "RND": "rnd", "Random": "rnd"}
 
 
-def recognises(lines: list[str]) -> bool:
+def _recognises(lines: list[str]) -> bool:
     """Whether its title and a section are there."""
     return any(_TITLE.match(line) for line in lines) and any(map(_SECTION.match, lines))
 
 
-def parse(lines: list[str]) -> ParsedResult:
+@reads("crystaldiskmark", "crystaldiskmark", _recognises)
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All rows. Raises UnreadableFile for a text of older versions, whose rows are others."""
-    result = ParsedResult(FORMAT, "crystaldiskmark")
-    collector = Collector(result)
+    result = collector.result
     section = ""
     settings: dict[str, None] = {}
     title = 1
@@ -51,8 +50,7 @@ def parse(lines: list[str]) -> ParsedResult:
         elif (date := _DATE.match(line)) is not None and not result.facts:
             result.facts.append(("Run at", date[1]))
     if not settings:
-        result.complete = False
-        collector.warn(
+        collector.lose(
             len(lines), "The text ends before CrystalDiskMark's profile: it may be cut off."
         )
     return collector.finish(

@@ -9,9 +9,8 @@ import re
 from dataclasses import dataclass, field
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.formats.values import Collector, any_line, reads, test_name
 
-FORMAT = "diskspd"
 _COMMAND = re.compile(r"^\s*Command Line: (.*\S)")
 _SECTION = re.compile(r"^\s*(Total|Read|Write) IO\s*$")
 _HEADER = re.compile(r"^\s*thread \|\s+bytes\s+\|\s+I/Os")
@@ -53,23 +52,17 @@ class _Run:
     is_percentiles: bool = False
 
 
-def recognises(lines: list[str]) -> bool:
-    """Whether the header of a table of threads is there, or a section and a command."""
-    return any(_HEADER.match(line) for line in lines)
-
-
-def parse(lines: list[str]) -> ParsedResult:
+@reads("diskspd", "diskspd", any_line(_HEADER.match))
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All runs, which must have the same settings.
 
     Raises UnreadableFile for runs of other settings, and where no run has a total.
     """
-    result = ParsedResult(FORMAT, "diskspd")
-    collector = Collector(result)
+    result = collector.result
     runs = _runs(lines, collector)
     for run in runs:
         if run.command and not run.values:
-            result.complete = False
-            collector.warn(run.line, "This run of DiskSpd did not end: it has no totals.")
+            collector.lose(run.line, "This run of DiskSpd did not end: it has no totals.")
     runs = [run for run in runs if run.values]
     for run in runs:
         if (run.settings, run.counts) != (runs[0].settings, runs[0].counts):

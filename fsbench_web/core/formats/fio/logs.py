@@ -83,8 +83,7 @@ def parse(name: str, lines: list[str], beside: Beside = NOTHING_BESIDE) -> Parse
     collector = Collector(result)
     job, load = _named(result, job, logged_by(beside, match["job"], match["kind"]))
     if lines[-1].strip():
-        result.complete = False
-        collector.warn(len(lines), "The last line has no end: it may be cut off, and is not read.")
+        collector.lose(len(lines), "The last line has no end: it may be cut off, and is not read.")
     whole_lines = [
         (number, line) for number, line in enumerate(lines[:-1], start=1) if line.strip()
     ]

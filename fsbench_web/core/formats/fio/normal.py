@@ -33,10 +33,9 @@ from fsbench_web.core.formats.fio.naming import (
     work_unsaid,
 )
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.formats.values import Collector, reads, test_name
 from fsbench_web.core.identity import Identity
 
-FORMAT = "fio-normal"
 _HOST = r"^(?:<([^<>]{1,80})> ?)?\s*"
 _PLAN = re.compile(
     _HOST + r"(\S[^:]*): \(g=([0-9]+)\): (rw=.*?)(?:, iodepth=([0-9]{1,9}))?(?<!\s)\s*$"
@@ -169,18 +168,18 @@ class _Report:
         self.keys.add(job.key)
 
 
-def recognises(lines: list[str]) -> bool:
+def _recognises(lines: list[str]) -> bool:
     """Whether a line tells a job's plan or its result as fio does."""
     return any(_JOB.match(line) or _PLAN.match(line) for line in lines if ": (g" in line)
 
 
-def parse(lines: list[str], beside: Beside = NOTHING_BESIDE) -> ParsedResult:
+@reads("fio-normal", "fio", _recognises)
+def parse(lines: list[str], collector: Collector, beside: Beside = NOTHING_BESIDE) -> ParsedResult:
     """All values of all jobs, named by what was done as far as the text or ``beside`` says it.
 
     Raises UnreadableFile where no job has a result.
     """
-    result = ParsedResult(FORMAT, "fio")
-    collector = Collector(result)
+    result = collector.result
     descriptions = described_jobs(lines, beside)
     reports = _final_reports(list(_reports(lines, descriptions, collector)), collector)
     if reports:
@@ -198,9 +197,8 @@ def parse(lines: list[str], beside: Beside = NOTHING_BESIDE) -> ParsedResult:
             modes |= dict.fromkeys(_modes(job, varying, several=several))
     result.modes = tuple(modes)
     if reports and not reports[-1].ended:
-        result.complete = False
         message = 'The report ends before fio\'s "Run status group": it may be cut off.'
-        collector.warn(len(lines), message)
+        collector.lose(len(lines), message)
     return collector.finish(
         "fio's report holds no result of a job: the run did not end.", len(lines)
     )
@@ -529,8 +527,7 @@ def _report(collector: Collector, report: _Report, varying: dict[str, set[str]])
         if job.identity is not None:
             test = job.identity.stem
         if job.error != "0":
-            collector.result.complete = False
-            collector.warn(job.line, f"fio says that {job.name} ended with error {job.error}.")
+            collector.lose(job.line, f"fio says that {job.name} ended with error {job.error}.")
         if len(job.plans) > 1:
             collector.warn(job.line, several_jobs(job.name, [plan.name for plan in job.plans]))
         load = load_text(iodepth=job.iodepth, jobs=at_once[_processes_of(job)])

@@ -23,16 +23,14 @@ from fsbench_web.core.formats.fio.naming import (
     options_above,
     stages,
 )
-from fsbench_web.core.formats.json_text import Bins, JsonError, JsonObject, JsonText, Number
-from fsbench_web.core.formats.result import ParsedResult, UnreadableFile, load_text
+from fsbench_web.core.formats.json_text import Bins, JsonObject, Number, documents
+from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.text import quoted
-from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.formats.values import Collector, any_line, reads, test_name
 from fsbench_web.core.identity import Identity
 from fsbench_web.core.latency import distribution
 
-FORMAT = "fio-json"
 _MARK = re.compile(r'"fio version"\s*:|"client_stats"\s*:\s*\[|"jobname"\s*:')
-_START = re.compile(r'\{\s*"')
 # "mixed" is all of them together, where unified_rw_reporting asks for it.
 LONGER_THAN_JOB = 2
 """The last requests may end after the time that fio counts."""
@@ -40,11 +38,6 @@ _DIRECTIONS = ("read", "write", "trim", "mixed")
 _LOAD_OPTIONS = {"iodepth": "iodepth", "jobs": "numjobs"}
 _LATENCIES = {"clat_ns": ("clat", "ns"), "clat": ("clat", "µs")}
 _TOTALS = {"lat_ns": ("lat", "ns"), "lat": ("lat", "µs")}
-
-
-def recognises(lines: list[str]) -> bool:
-    """Whether a line names fio's version or a job as fio's JSON does."""
-    return any(_MARK.search(line) for line in lines)
 
 
 @dataclass
@@ -106,15 +99,15 @@ class _Document:
     jobs: list[_Job] = field(default_factory=list)
 
 
+@reads("fio-json", "fio", any_line(_MARK.search), has_long_lines=True)
 def parse(
-    lines: list[str], beside: Beside = NOTHING_BESIDE, *, by_job: bool = False
+    lines: list[str], collector: Collector, beside: Beside = NOTHING_BESIDE, *, by_job: bool = False
 ) -> ParsedResult:
     """All values of all jobs. Raises UnreadableFile for JSON that is cut off or has no jobs.
 
     Tests are named by what was done; ``by_job``: after their jobs, for workloads that named these.
     """
-    result = ParsedResult(FORMAT, "fio")
-    collector = Collector(result)
+    result = collector.result
     documents = _final_documents(list(_documents(lines, beside)), collector)
     if documents:
         version = documents[0].root.text("fio version").strip()
@@ -199,14 +192,8 @@ def _unlike_jobs(documents: list[_Document]) -> set[str]:
 
 def _documents(lines: list[str], beside: Beside) -> Iterator[_Document]:
     """The reports in the file, whatever stands before, between and after them."""
-    source = JsonText(lines)
     descriptions = described_jobs(lines, beside)
-    position = 0
-    while (start := _START.search(source.text, position)) is not None:
-        try:
-            root, position = source.read(start.start())
-        except JsonError as error:
-            raise UnreadableFile([error.problem]) from None
+    for root in documents(lines):
         document = _Document(root)
         # The jobs of a run have names of their own, whatever [global] is called.
         shared = _options(root.object("global options"))
@@ -323,8 +310,7 @@ def _job(collector: Collector, name: str, job: _Job) -> str:
     load = job.load
     error = job.entry.number("error")
     if error is not None and float(error.text) != 0:
-        collector.result.complete = False
-        collector.warn(error.line, f"fio says that {job.name} ended with error {error.text}.")
+        collector.lose(error.line, f"fio says that {job.name} ended with error {error.text}.")
     collector.is_steady = steady.verdict(job.entry)
     directions = [
         direction for direction in _DIRECTIONS if _direction(collector, name, direction, job, load)

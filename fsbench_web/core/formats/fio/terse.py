@@ -25,10 +25,9 @@ from fsbench_web.core.formats.fio.naming import (
     work_unsaid,
 )
 from fsbench_web.core.formats.result import ParsedResult
-from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.formats.values import Collector, reads, test_name
 from fsbench_web.core.identity import Identity
 
-FORMAT = "fio-terse"
 _LINE = re.compile(r"^\s*(?:([345]);(fio-[^;]*)|2);([^;]*);[0-9]+;(-?[0-9]+);(?=[0-9]+;)")
 _COUNT = re.compile("[0-9]{1,18}")
 _PERCENTILE = re.compile(r"^([0-9]{1,3}(?:[.,][0-9]+)?)%=([0-9]+)$")
@@ -44,18 +43,18 @@ _LATENCIES = 20
 """Percentiles that each direction has room for; those not asked for are 0%=0."""
 
 
-def recognises(lines: list[str]) -> bool:
+def _recognises(lines: list[str]) -> bool:
     """Whether any line starts as fio's terse output does, and is as long."""
     return any(_LINE.match(line) and line.count(";") > 40 for line in lines)
 
 
-def parse(lines: list[str], beside: Beside = NOTHING_BESIDE) -> ParsedResult:
+@reads("fio-terse", "fio", _recognises)
+def parse(lines: list[str], collector: Collector, beside: Beside = NOTHING_BESIDE) -> ParsedResult:
     """All values of all jobs, named by what was done where the text or ``beside`` says it.
 
     Raises UnreadableFile when a line ends too early.
     """
-    result = ParsedResult(FORMAT, "fio")
-    collector = Collector(result)
+    result = collector.result
     seen: set[str] = set()
     jobs = [
         (number, head, line[head.end() :].strip().split(";"))
@@ -94,8 +93,7 @@ def parse(lines: list[str], beside: Beside = NOTHING_BESIDE) -> ParsedResult:
             collector.warn(line_number, message, is_note=True)
         seen.add(name)
         if error != "0":
-            result.complete = False
-            collector.warn(line_number, f"fio says that {name} ended with error {error}.")
+            collector.lose(line_number, f"fio says that {name} ended with error {error}.")
         collector.begin(settings_of(said) if said and of_job is not None else ())
         test, load = (test_name(name), "") if of_job is None else (of_job.stem, of_job.load)
         unit = "µs" if of_job is None else time_unit(result.tool_version)

@@ -8,11 +8,11 @@ the device works as well: with one, what was done in all is not known.
 import re
 from dataclasses import dataclass
 
-from fsbench_web.core.formats.json_text import JsonError, JsonObject, JsonText
+from fsbench_web.core.formats.json_text import JsonObject, documents
+from fsbench_web.core.formats.result import UnreadableFile
 
 COUNTED = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "posixaio"})
 """Engines whose reads and writes the kernel counts for the process; psync is fio's own choice."""
-_START = re.compile(r'\{\s*"')
 _NO_RAMP = re.compile("0*(us|ms|s|m|h|d)?")
 
 
@@ -27,14 +27,11 @@ class Totals:
 
 def last_report(data: bytes) -> JsonObject | None:
     """The last report of a JSON output; None where there is none that can be read."""
-    source = JsonText(data.decode("utf-8", "replace").split("\n"))
-    root, position = None, 0
     try:
-        while (start := _START.search(source.text, position)) is not None:
-            root, position = source.read(start.start())
-    except JsonError:
+        reports = [*documents(data.decode("utf-8", "replace").split("\n"))]
+    except UnreadableFile:
         return None
-    return root
+    return reports[-1] if reports else None
 
 
 def uncounted(data: bytes) -> Totals | None:

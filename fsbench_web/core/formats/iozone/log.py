@@ -35,10 +35,10 @@ from fsbench_web.core.formats.text import (
     cut_off,
     quoted,
 )
-from fsbench_web.core.formats.values import numbered_repeats
+from fsbench_web.core.formats.values import Collector, any_line, numbered_repeats, reads
 from fsbench_web.core.units import most_measurable
 
-FORMAT = "iozone"
+_FORMAT = "iozone"
 _BANNER = "Iozone: Performance Test of File I/O"
 _VERSION = re.compile(r"Version \$Revision: ([0-9][0-9.]*)")
 _COMMAND = re.compile(r"Command line used: .")
@@ -97,11 +97,6 @@ _OTHER_SETTINGS = (
 )
 
 
-def recognises(lines: list[str]) -> bool:
-    """Whether this is what IOzone prints."""
-    return any(is_banner(line) or _HEADER.match(line) or is_report_title(line) for line in lines)
-
-
 def is_banner(line: str) -> bool:
     """Whether a run of IOzone starts here; a paste may have other blanks."""
     return " ".join(line.split()) == _BANNER
@@ -139,7 +134,8 @@ class _Reading:
         self.problems.append(Problem(line, column, message))
 
 
-def parse(lines: list[str]) -> ParsedResult:
+@reads(_FORMAT, "iozone", any_line(is_banner, _HEADER.match, is_report_title))
+def parse(lines: list[str], _: Collector) -> ParsedResult:
     """All cells of the matrix, or of the -R report where the file holds no matrix.
 
     Several runs, one after the other, are repeats of each other, or parts of one run where they
@@ -186,7 +182,7 @@ def _shifted(problem: Problem, lines: int) -> Problem:
 
 
 def _one_run(lines: list[str]) -> ParsedResult:
-    reading = _Reading(ParsedResult(FORMAT, "iozone"))
+    reading = _Reading(ParsedResult(_FORMAT, "iozone"))
     settings: list[str] = []
     report_at = len(lines)
     for index, line in enumerate(lines):
@@ -238,7 +234,7 @@ def read_head(lines: list[str]) -> tuple[ParsedResult, str, list[Problem]]:
 
     For parsers of its other outputs. The unit is empty where the lines do not say it.
     """
-    reading = _Reading(ParsedResult(FORMAT, "iozone"))
+    reading = _Reading(ParsedResult(_FORMAT, "iozone"))
     settings: list[str] = []
     for number, line in enumerate(lines, start=1):
         _settings_line(reading, settings, line, number)

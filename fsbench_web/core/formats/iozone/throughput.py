@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from fsbench_web.core.formats.iozone.log import COMPLETE, is_banner, is_matrix_header, read_head
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.text import quoted
-from fsbench_web.core.formats.values import Collector, test_name
+from fsbench_web.core.formats.values import Collector, any_line, reads, test_name
 
-FORMAT = "iozone-throughput"
 _NUMBER = r"([0-9]+(?:[.,][0-9]+)?)"
 _UNIT = r"([kK]B/sec|ops/sec|usec/op|microsec(?:onds)?/op)"
 _CHILDREN = re.compile(
@@ -48,11 +47,6 @@ _UNITS = {"kb/sec": "KB/s", "ops/sec": "ops/s"}
 _LARGEST_RECORD_KB = 2**31 - 1
 
 
-def recognises(lines: list[str]) -> bool:
-    """Whether IOzone started a throughput test, or a line of its results is there."""
-    return any(map(_starts, lines))
-
-
 def _starts(line: str) -> bool:
     text = _plain(line)
     return _KIND.search(text) is not None or _CHILDREN.match(text) is not None
@@ -73,18 +67,16 @@ class _Test:
     sizes: tuple[int | None, int | None] = (None, None)
 
 
-def parse(lines: list[str]) -> ParsedResult:
+@reads("iozone-throughput", "iozone", any_line(_starts))
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All blocks of all runs in the file. Raises UnreadableFile where there is none."""
     starts = [index for index, line in enumerate(lines) if is_banner(line)]
     starts = sorted({0, *starts})
-    result = ParsedResult(FORMAT, "iozone")
-    collector = Collector(result)
     complete = [" ".join(line.split()) == COMPLETE for line in lines].count(True)
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         _run(collector, lines, start, end)
     if complete < sum(is_banner(line) for line in lines):
-        result.complete = False
-        collector.warn(len(lines), "The file ends before IOzone did: the rest is missing.")
+        collector.lose(len(lines), "The file ends before IOzone did: the rest is missing.")
     return collector.finish(
         "IOzone's throughput mode (-t) is there, and no result of it: the run did not end.", 1
     )

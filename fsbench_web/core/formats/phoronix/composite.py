@@ -28,9 +28,8 @@ from fsbench_web.core.formats.result import (
     own_key,
 )
 from fsbench_web.core.formats.text import quoted
-from fsbench_web.core.formats.values import Collector, number
+from fsbench_web.core.formats.values import Collector, any_line, number, reads
 
-FORMAT = "phoronix-xml"
 _ROOT = re.compile(r"<PhoronixTestSuite[\s>]")
 _VERSIONED = re.compile(r"-[0-9]+(?:\.[0-9]+)*$")
 _MAX_DEPTH = 32
@@ -39,11 +38,6 @@ _REFUSED = (
     "The XML declares a document type or an entity. Result files of the Phoronix Test Suite have "
     "none, and fsbench reads none."
 )
-
-
-def recognises(lines: list[str]) -> bool:
-    """Whether the root element of a result file is there."""
-    return any(_ROOT.search(line) for line in lines)
 
 
 @dataclass
@@ -73,16 +67,16 @@ class _Document:
     results: list[_Result] = field(default_factory=list)
 
 
-def parse(lines: list[str]) -> ParsedResult:
+@reads("phoronix-xml", "phoronix", any_line(_ROOT.search), has_long_lines=True)
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All results that are rates or times. Raises UnreadableFile for what is not XML."""
     start = next(index for index, line in enumerate(lines) if "<" in line)
     document = _Reader(start).read("\n".join(lines[start:]))
-    result = ParsedResult(FORMAT, "phoronix")
+    result = collector.result
     version = re.search(r"v?([0-9][0-9.]*\S*)", document.generated.text("TestClient"))
     result.tool_version = version[1][:40] if version else ""
     if title := document.generated.text("Title"):
         result.facts.append(("Title", quoted(title, 200).strip('"')))
-    collector = Collector(result)
     systems = [
         System(entry.text("Identifier"), filesystem_of(entry.text("Software")))
         for entry in document.systems

@@ -11,25 +11,24 @@ import re
 from fsbench_web.core.formats.phoronix.names import System, TestNames, kernel_of, place_of, unit_of
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.text import quoted
-from fsbench_web.core.formats.values import Collector
+from fsbench_web.core.formats.values import Collector, reads
 
-FORMAT = "phoronix-csv"
 _HEADER = re.compile(r'^[^\S\t]*+"?[^\S\t]*+"?([,;\t])\1?\s*+"[^"]+"')
 _RESULT = re.compile(r'^"(?=(?:[^"]|"")+ - )(?:[^"]|"")*"[^\S\t]*+([,;\t])')
 _NAME = re.compile(r"(?>(.+?) - )(.*(?<!\s)|)\s*\(([^()]*)\)", re.DOTALL)
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 
 
-def recognises(lines: list[str]) -> bool:
+def _recognises(lines: list[str]) -> bool:
     """Whether a row of systems is there, and below it a row with the name of a result."""
     header = next((index for index, line in enumerate(lines) if _HEADER.match(line)), None)
     return header is not None and any(_RESULT.match(line) for line in lines[header + 1 :])
 
 
-def parse(lines: list[str]) -> ParsedResult:
+@reads("phoronix-csv", "phoronix", _recognises)
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All results that are rates or times. Raises UnreadableFile where no unit is given."""
-    result = ParsedResult(FORMAT, "phoronix")
-    collector = Collector(result)
+    result = collector.result
     names: list[str] = []
     filesystems: list[str] = []
     places: list[System] = []

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.values import Collector, number
+from fsbench_web.core.formats.values import Collector, number, reads
 
-FORMAT = "sysbench-fileio"
 TITLE = re.compile(r"^\W*sysbench (?:v)?([0-9][0-9A-Za-z.-]*)")
 FILEIO = re.compile(
     r"Extra file open flags|File operations:|Requests/sec executed|^\s*(?:read|written), MiB/s:"
@@ -83,7 +82,7 @@ def options_of(command: str) -> tuple[str, ...]:
     return tuple(sorted(option for option in options if not _MAY_DIFFER.match(option)))
 
 
-def recognises(lines: list[str]) -> bool:
+def _recognises(lines: list[str]) -> bool:
     """Whether sysbench's title and something of its file test are there."""
     return any(TITLE.match(line) for line in lines) and any(FILEIO.search(line) for line in lines)
 
@@ -117,10 +116,10 @@ class _Run(Marks):
     intervals: list[tuple[str, ...]] = field(default_factory=list)
 
 
-def parse(lines: list[str]) -> ParsedResult:
+@reads("sysbench-fileio", "sysbench", _recognises)
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All runs in the file. Raises UnreadableFile where none has a result."""
-    result = ParsedResult(FORMAT, "sysbench")
-    collector = Collector(result)
+    result = collector.result
     cut = lines[-1] if lines and lines[-1].strip() else None
     has_end = True
     for run in _runs(lines, result):

@@ -21,9 +21,8 @@ from fsbench_web.core.formats.sysbench.fileio import (
     Marks,
     options_of,
 )
-from fsbench_web.core.formats.values import Collector, number, test_name
+from fsbench_web.core.formats.values import Collector, number, reads, test_name
 
-FORMAT = "sysbench"
 _TESTS = frozenset({"cpu", "memory", "threads", "mutex", "oltp"})
 _TITLES = (
     (re.compile(r"CPU speed:|Prime numbers limit|Maximum prime number|Doing CPU perf"), "cpu"),
@@ -102,17 +101,17 @@ class _Run(Marks):
         return bool(self.command) or self.title not in ("", "sql")
 
 
-def recognises(lines: list[str]) -> bool:
+def _recognises(lines: list[str]) -> bool:
     """Whether a run has a summary of a test that is not the file test."""
     if not any(TITLE.match(line) for line in lines):
         return False
     return any(run.has_summary or run.title for run in _runs(lines) if not run.is_fileio)
 
 
-def parse(lines: list[str]) -> ParsedResult:
+@reads("sysbench", "sysbench", _recognises)
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All runs in the file. Raises UnreadableFile where none has a result."""
-    result = ParsedResult(FORMAT, "sysbench")
-    collector = Collector(result)
+    result = collector.result
     unknown: int | None = None
     whole_lines = lines if lines and not lines[-1].strip() else lines[:-1]
     has_end = True
@@ -122,8 +121,7 @@ def parse(lines: list[str]) -> ParsedResult:
         if run.is_fileio or (run.is_other_command and not run.values):
             continue
         if not run.values and run.total_time is None:
-            result.complete = False
-            collector.warn(run.line, "This run of sysbench did not end: it has no result.")
+            collector.lose(run.line, "This run of sysbench did not end: it has no result.")
             continue
         if run.checkpoint is not None:
             collector.refuse(run.checkpoint, OF_PARTS)

@@ -56,26 +56,24 @@ from fsbench_web.core.formats.tables.mapping import (
 )
 from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.text import MAX_LINE_LENGTH, quoted
+from fsbench_web.core.formats.values import Collector, reads
 
 __all__ = [
-    "FORMAT",
     "NeedsMapping",
     "parse",
     "parse_grid",
+    "parse_wide",
     "proposal",
-    "recognises",
-    "recognises_wide",
     "unmapped",
 ]
 
 _LOOKED_AT = 12
 _NUMBER = re.compile("[0-9.,+-]*").fullmatch
-WIDE_FORMAT = "wide table"
 _SIZE_UNITS = {"b": "bytes", "bytes": "bytes", "kb": "KB", "kib": "KB", "k": "KB", "mb": "MB"}
 _SIZE_UNITS |= {"mib": "MB", "m": "MB", "gb": "GB", "gib": "GB"}
 
 
-def recognises(lines: list[str]) -> bool:
+def _recognises(lines: list[str]) -> bool:
     """Whether the first line that says something is the header of a long table."""
     first = next((n for n, line in enumerate(lines) if says_something(line)), None)
     if first is None or not delimiter_of(lines[first : first + 1]):
@@ -85,7 +83,7 @@ def recognises(lines: list[str]) -> bool:
     return "test" in words and bool(words & {"value", "score"})
 
 
-def recognises_wide(lines: list[str]) -> bool:
+def _recognises_wide(lines: list[str]) -> bool:
     """Whether it is another table that says itself what is what. Ask when no tool claims it."""
     if not delimiter_of(lines):
         return False
@@ -101,13 +99,16 @@ def recognises_wide(lines: list[str]) -> bool:
     return mapping.header_line < last or grid.rows[0].line == last
 
 
-def parse(lines: list[str]) -> ParsedResult:
-    """All numbers of the table. Raises UnreadableFile with the place of everything wrong."""
+def _parse(lines: list[str], _: Collector) -> ParsedResult:
     return parse_grid(grid_of(lines))
 
 
+parse = reads(FORMAT, FORMAT, _recognises)(_parse)
+parse_wide = reads("wide table", FORMAT, _recognises_wide, has_long_lines=True)(_parse)
+
+
 def parse_grid(grid: Grid) -> ParsedResult:
-    """The same of rows."""
+    """All numbers of a table. Raises UnreadableFile with the place of everything wrong."""
     # Not above: numpy would be loaded by every start.
     from fsbench_web.core.formats.tables.reading import read_mapped
 

@@ -208,7 +208,7 @@ class Pgbench(ServerWorkload):
         for name in map(self.output, self.clients):
             lines = lines_of(outputs[name])
             parsed = pgbench.parse(lines)
-            if agent_lines.recognises(lines):
+            if agent_lines.parse.recognises(lines):
                 parsed.values += agent_lines.parse(lines).values
             results[name] = parsed
         return results

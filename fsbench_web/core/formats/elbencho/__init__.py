@@ -1,1 +1,0 @@
-"""elbencho's results: CSV (--csvfile), JSON (--jsonfile), and the table that it prints."""

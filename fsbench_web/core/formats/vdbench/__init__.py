@@ -1,1 +1,0 @@
-"""What Vdbench leaves in its output folder."""
