@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from fsbench_web.catalog.configurations.labels import parse_label
+from fsbench_web.core.formats.result import Problem
+from fsbench_web.core.formats.tables.file_numbers import FileNumbers
 from fsbench_web.core.formats.text import quoted
-from fsbench_web.core.units import UnknownUnit, lower_is_better
-from fsbench_web.imports import kilobytes
+from fsbench_web.core.units import UnknownUnit, explicit_unit, is_ambiguous, lower_is_better
 from fsbench_web.imports.problems import ImportProblem, refusal
 from fsbench_web.imports.sources import FOLDERS, YES, SourceFile, Target
 from fsbench_web.platform import plain_text
@@ -16,6 +17,12 @@ from fsbench_web.platform.names import slug_of
 _FILESYSTEM = re.compile("[a-z0-9][a-z0-9_-]{0,39}")
 _LABEL = re.compile("[a-z0-9][a-z0-9_-]{0,119}")
 MAX_KERNEL = 200
+KILOBYTES = {
+    "": "Not known: kept as printed",
+    "1024": "1,024 bytes (KiB, MiB, GiB)",
+    "1000": "1,000 bytes (kB, and MB and GB of the SI)",
+}
+"""What ``Target.kilobyte`` may say, in words."""
 
 
 def target_problems(target: Target) -> list[ImportProblem]:
@@ -30,8 +37,8 @@ def target_problems(target: Target) -> list[ImportProblem]:
             problems.append(refusal("unshowable", field=name, reason=problem))
     if len(target.study) > 200:
         problems.append(refusal("too_long", field="study", most=200))
-    if target.kilobyte not in kilobytes.ANSWERS:
-        problems.append(kilobytes.refused(target.kilobyte))
+    if target.kilobyte not in KILOBYTES:
+        problems.append(refusal("kilobyte_open", field="kilobyte", found=target.kilobyte[:60]))
     if target.blocks not in ("", FOLDERS):
         problems.append(
             refusal("not_a_choice", field="blocks", found=target.blocks[:60], expected=FOLDERS)
@@ -122,3 +129,27 @@ def unread_columns(
         else:
             problems.append(refusal("column_unsaid", source.path, line, found=quoted(word)))
     return warnings, problems
+
+
+def explained_units(
+    numbers: FileNumbers, tool: str, kilobyte: str
+) -> tuple[FileNumbers, list[Problem]]:
+    """Numbers with the units that ``kilobyte`` says; without it, which units are in doubt."""
+    lines = numbers.units()
+    units = open_units(lines, tool)
+    if kilobyte:
+        return numbers.with_units({unit: explicit_unit(unit, int(kilobyte)) for unit in units}), []
+    return numbers, [Problem(lines[unit], None, doubt(unit), is_note=True) for unit in units]
+
+
+def doubt(unit: str) -> str:
+    """A unit that may be of either, in a sentence."""
+    return (
+        f"{unit} may be of 1,000 or of 1,024 bytes, and nothing says which: it is kept as printed "
+        "and converted to no other unit, unless the import says it (kilobyte)."
+    )
+
+
+def open_units(units: Iterable[str], tool: str = "") -> list[str]:
+    """Those that may be of either, each once."""
+    return [unit for unit in dict.fromkeys(units) if is_ambiguous(unit, tool)]

@@ -1,6 +1,8 @@
 """Files and what was said about them -> the runs they are. Nothing is stored."""
 
+import re
 from collections import defaultdict
+from collections.abc import Mapping as AnyMapping
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -9,6 +11,7 @@ from fsbench_web.core.comparison.imported import (
     name_before_number,
     placed_runs,
     same_numbers_in,
+    stem_of,
 )
 from fsbench_web.core.formats import (
     NoSureTable,
@@ -17,7 +20,8 @@ from fsbench_web.core.formats import (
     UnreadableFile,
     parse,
 )
-from fsbench_web.core.formats.fio.naming import Beside
+from fsbench_web.core.formats.fio import logs
+from fsbench_web.core.formats.fio.naming import Beside, Jobs, jobs_in
 from fsbench_web.core.formats.repeats import doubts
 from fsbench_web.core.formats.result import OwnKey, Problem
 from fsbench_web.core.formats.tables.cells import MAX_BLOCK
@@ -29,10 +33,12 @@ from fsbench_web.core.formats.tables.file_numbers import (
 from fsbench_web.core.formats.tables.mapping import Mapping, NeedsMapping
 from fsbench_web.core.formats.tables.reading import MAX_NUMBERS
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
+from fsbench_web.core.formats.text import lines_of
 from fsbench_web.core.latency import Distribution
 from fsbench_web.core.measurement_columns import NONE, MeasurementColumns
-from fsbench_web.imports import dates, guesses, job_files, kilobytes
+from fsbench_web.imports import dates, guesses
 from fsbench_web.imports.checks import (
+    explained_units,
     label_problems,
     target_problems,
     unit_problems,
@@ -52,6 +58,8 @@ from fsbench_web.studies.models import Run, Series
 
 MAX_VALUES = MAX_NUMBERS
 """Of all files of an import together."""
+_LARGEST_JOB_FILE = 64 * 1024
+_JOB_MARK = re.compile(rb"(?:rw|readwrite)\s{0,8}[= ]")
 _ADVICE = "Give each its own configuration, or say that they are repeats (repeats_differ)."
 
 
@@ -301,8 +309,8 @@ def read_files(
 
 def _read_files(sources: Sequence[SourceFile], kilobyte: str) -> list[PlannedFile]:
     """The files, read, each without its content: that stays where it is."""
-    jobs = {source.path: job_files.described_in(source) for source in sources}
-    descriptions = job_files.Descriptions({path: of for path, of in jobs.items() if of})
+    jobs = {source.path: _described_in(source) for source in sources}
+    descriptions = _Descriptions({path: of for path, of in jobs.items() if of})
     read: dict[str, PlannedFile] = {}
     for source in sources:
         if source.path in descriptions.jobs:
@@ -328,6 +336,46 @@ def _read_files(sources: Sequence[SourceFile], kilobyte: str) -> list[PlannedFil
         planned.source = replace(source, content_gzip=b"")
         files.append(planned)
     return files
+
+
+def _described_in(source: SourceFile) -> Jobs:
+    """The jobs of a job file, or of the commands in a script or above an output; {} of others."""
+    if source.problem or source.mapping is not None or source.size_bytes > _LARGEST_JOB_FILE:
+        return {}
+    data = source.read()
+    if not _JOB_MARK.search(data):
+        return {}
+    try:
+        return jobs_in(lines_of(data))
+    except UnreadableFile:
+        return {}
+
+
+@dataclass
+class _Descriptions:
+    """What the files of an import say of jobs, by path; ``results`` are those that hold numbers."""
+
+    jobs: AnyMapping[str, Jobs]
+    results: set[str] = field(default_factory=set)
+
+    def beside(self, source: SourceFile) -> Beside:
+        """What holds for a file, by the names of files in its folder or one above.
+
+        A file of its own name goes first. What stands above one result is said of a log alone.
+        """
+        if source.beside is not None:
+            return source.beside
+        is_log = logs.is_named(source.name)
+        paths = [
+            path
+            for path in self.jobs
+            if source.path.startswith(path[: path.rfind("/") + 1])
+            and (is_log or path not in self.results)
+        ]
+        named_alike = [path for path in paths if stem_of(path) == stem_of(source.path)]
+        # Of two files of one name the one in the nearest folder counts.
+        by_depth = sorted(named_alike or paths, key=lambda path: path.count("/"))
+        return {path.rsplit("/", 1)[-1]: self.jobs[path] for path in by_depth}
 
 
 def _skip_other_files(plan: Plan) -> None:
@@ -410,7 +458,7 @@ def _read_file(source: SourceFile, kilobyte: str, beside: Beside) -> PlannedFile
             and isinstance(error, (NoSureTable, NeedsMapping)),
         )
     parsed.warnings += dates.doubts(parsed)
-    numbers, doubts_of_units = kilobytes.explained(numbers_of(parsed), parsed.tool, kilobyte)
+    numbers, doubts_of_units = explained_units(numbers_of(parsed), parsed.tool, kilobyte)
     parsed.warnings += doubts_of_units
     parsed.values = []
     problems = unit_problems(source.path, numbers.units())

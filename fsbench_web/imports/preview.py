@@ -17,7 +17,8 @@ from fsbench_web.core.formats.tables.file_numbers import FileNumbers
 from fsbench_web.core.formats.tables.mapping import LONG, Mapping
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
-from fsbench_web.imports import kilobytes, mappings
+from fsbench_web.imports import mappings
+from fsbench_web.imports.checks import open_units
 from fsbench_web.imports.models import ImportFile, SavedMapping
 from fsbench_web.imports.plan import PlannedFile, PlannedRun
 from fsbench_web.imports.problems import ImportProblem, WarningRow
@@ -73,10 +74,6 @@ MAX_RUNS_SHOWN = 12
 _MOST_OFFERS = 20
 OF_ALL_FILES = ("filesystem", "configuration", "hardware", "kernel")
 """What can be said of each file, or of all of them at once."""
-TARGET_FIELDS = (
-    *("study", "source", "licence", "blocks", "kilobyte", "repeats_differ"),
-    *OF_ALL_FILES,
-)
 
 
 @dataclass(frozen=True)
@@ -146,7 +143,7 @@ class FilePreview:
         if self.parsed is None or self.numbers is None:
             return []
         units = (test.unit for test in self.numbers.columns.tests)
-        return kilobytes.open_units(units, self.parsed.tool)
+        return open_units(units, self.parsed.tool)
 
     @property
     def proposed_names(self) -> dict[str, str]:
@@ -336,6 +333,6 @@ def _can_be_kept(word: object) -> bool:
 
 def corrected_target(target: Target, form: AnyMapping[str, str]) -> Target:
     """The target with what the form says of the whole import."""
-    values = {name: form[name].strip() for name in TARGET_FIELDS if name in form}
+    values = {name: form[name].strip() for name in target.texts if name in form}
     strict = form["strict"] == "true" if "strict" in form else target.strict
     return replace(target, **values, strict=strict)

@@ -1,5 +1,6 @@
 """What an import stores into: its study, its hardware, its file; and what it answers."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from django.contrib.auth.models import User
@@ -7,7 +8,10 @@ from django.db import transaction
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.models import Visibility
-from fsbench_web.catalog.models import HardwareProfile
+from fsbench_web.catalog.models import Environment, HardwareProfile, Workload
+from fsbench_web.core.comparison.imported import workload_name
+from fsbench_web.core.formats import ParsedResult
+from fsbench_web.core.measurement_columns import MeasuredTest
 from fsbench_web.imports.problems import (
     ErrorRow,
     ImportProblem,
@@ -19,6 +23,7 @@ from fsbench_web.imports.sources import SourceFile, Target
 from fsbench_web.platform.names import is_called, slug_of
 from fsbench_web.studies.jobs.new_study import new_study_columns
 from fsbench_web.studies.models import Artefact, Study
+from fsbench_web.studies.runs.environments import environment_for
 
 ONCE = (
     "import each measurement once. If it was measured again and came out the same, say which "
@@ -110,3 +115,38 @@ def artefact_of(source: SourceFile) -> Artefact:
         size_bytes=source.size_bytes,
         content_gzip=source.content_gzip,
     )
+
+
+def workload_of(parsed: ParsedResult, tests: Iterable[MeasuredTest]) -> Workload | None:
+    """The workload of a tool's output by the modes it ran in; None for a table, which says none.
+
+    The matrix is not part of it: an imported file may hold a part of one.
+    """
+    if parsed.tool == "table":
+        return None
+    slug, title = workload_name(parsed, tests)
+    workload, _ = Workload.objects.get_or_create(
+        slug=slug,
+        defaults={
+            "title": title,
+            "tool": parsed.tool,
+            "parameters": {"modes": list(parsed.modes)},
+            "description": "Output that was imported; fsbench did not run it.",
+        },
+    )
+    return workload
+
+
+def environment_of(parsed: ParsedResult) -> Environment | None:
+    """Version, build and command as the file gives them; None where it gives nothing."""
+    rows = [
+        (label, text)
+        for label, text in (
+            ("Tool", f"{parsed.tool} {parsed.tool_version}" if parsed.tool_version else ""),
+            ("Command line", parsed.command),
+            *parsed.facts,
+            ("Settings", "; ".join(parsed.modes)),
+        )
+        if text
+    ]
+    return environment_for({"As the imported file says": rows}) if rows else None

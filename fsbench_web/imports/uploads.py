@@ -21,7 +21,8 @@ from fsbench_web.imports.plan import Plan, PlannedFile, labels_of, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, refusal
 from fsbench_web.imports.sources import FileDescription, SourceFile, Target
 from fsbench_web.imports.storing import commit
-from fsbench_web.imports.storing.commit import ImportPreview, ImportResult
+from fsbench_web.imports.storing.runs import Stored
+from fsbench_web.imports.targets import ImportResult
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import Run
 
@@ -37,7 +38,7 @@ class Preview:
     """
 
     plan: Plan
-    stored: ImportPreview | None
+    stored: Stored | None
     problems: list[ImportProblem]
     is_much: bool = False
 

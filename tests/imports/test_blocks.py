@@ -7,10 +7,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from fsbench_web.imports import uploads
+from fsbench_web.imports import rereads, uploads
 from fsbench_web.imports.models import ImportedFile
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.imports.rereads import reading as rereads
 from fsbench_web.imports.sources import FileDescription, Target, unpack
 from fsbench_web.imports.storing.commit import import_uploads
 from fsbench_web.studies.models import Artefact, Run

@@ -13,8 +13,8 @@ from django.utils import timezone
 from fsbench_web.compare.history.lines import history
 from fsbench_web.core.formats import parse
 from fsbench_web.core.formats.result import ParsedResult, own_key
+from fsbench_web.imports import rereads as reading
 from fsbench_web.imports.dates import MeasuredDate, doubts, measured_date
-from fsbench_web.imports.rereads import reading
 from fsbench_web.studies.models import Artefact, Run
 from tests.importing import import_files
 from tests.imports.test_reread import TARGET, store

@@ -49,14 +49,14 @@ def test_what_is_being_stored_keeps_where_it_came_from(
         "age": uploads.remove_expired,
     }
     expire(row)
-    begun, store = threading.Event(), commit._store
+    begun, store = threading.Event(), commit.store_runs
 
     def slowly(*args: Any, **kwargs: Any) -> Any:
         begun.set()
         threading.Event().wait(0.5)
         return store(*args, **kwargs)
 
-    monkeypatch.setattr(commit, "_store", slowly)
+    monkeypatch.setattr(commit, "store_runs", slowly)
 
     def storing() -> Any:
         try:

@@ -5,8 +5,8 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from fsbench_web.imports import rereads as reading
 from fsbench_web.imports.models import ImportedFile, ImportFile
-from fsbench_web.imports.rereads import reading
 from fsbench_web.studies.models import Artefact, Score
 from tests.api.imports.test_fio_beside import JOB_FILE, theirs
 from tests.importing import import_files

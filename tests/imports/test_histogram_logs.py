@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from fsbench_web.imports.rereads import reading
+from fsbench_web.imports import rereads as reading
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import Artefact, LatencySeriesBlock, StateChange
 from tests.core.formats.conftest import SAMPLES

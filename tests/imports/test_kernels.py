@@ -13,9 +13,9 @@ from django.test import Client
 
 from fsbench_web.accounts.models import Person, Role
 from fsbench_web.compare.history.lines import history
+from fsbench_web.imports import rereads
 from fsbench_web.imports.models import ImportedFile
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.imports.rereads import reading as rereads
 from fsbench_web.imports.sources import FileDescription, Target, unpack
 from fsbench_web.imports.storing.commit import import_sources, import_uploads
 from fsbench_web.studies.models import Artefact, Run, Series

@@ -13,8 +13,8 @@ from django.test import Client
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.core.formats import parse
+from fsbench_web.imports import rereads as reading
 from fsbench_web.imports.models import Import
-from fsbench_web.imports.rereads import reading
 from fsbench_web.imports.sources import Target
 from fsbench_web.imports.storing.commit import import_uploads
 from fsbench_web.studies.models import Artefact, Score

@@ -8,7 +8,7 @@ from django.test import Client
 
 from fsbench_web.core import latency
 from fsbench_web.core.formats import parse
-from fsbench_web.imports.rereads import reading
+from fsbench_web.imports import rereads as reading
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import LatencyBlock, Run
 from tests.importing import import_files

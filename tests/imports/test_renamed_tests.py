@@ -11,8 +11,8 @@ from fsbench_web.accounts.models import Visibility
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import MOST_VALUES, ComparisonSpec
 from fsbench_web.core.formats.fio.naming import jobs_in
+from fsbench_web.imports import rereads as reading
 from fsbench_web.imports.models import ImportedFile
-from fsbench_web.imports.rereads import reading
 from fsbench_web.studies.models import Artefact, RenamedTest, Series, Study
 from fsbench_web.studies.scores import renamed
 from tests.api.imports.test_fio_beside import JOB_FILE, theirs

@@ -7,9 +7,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from fsbench_web.core.formats.result import ParsedResult, Problem
+from fsbench_web.imports import rereads as reading
 from fsbench_web.imports.models import Import
-from fsbench_web.imports.rereads import reading
-from fsbench_web.imports.rereads.renewal import renewed_warnings
+from fsbench_web.imports.rereads import renewed_warnings
 from fsbench_web.studies.models import Artefact
 from tests.importing import import_files
 

@@ -17,9 +17,9 @@ from django.test import Client
 
 from fsbench_web.core.comparison.repeats import KnownCells, Repeats, cells_of
 from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumns, of_rows
+from fsbench_web.imports import rereads as reading
 from fsbench_web.imports.models import Import, RunContent
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.imports.rereads import reading
 from fsbench_web.imports.sources import FileDescription, Target, unpack
 from fsbench_web.imports.storing import existing_runs
 from fsbench_web.imports.storing.commit import import_sources

@@ -10,9 +10,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from fsbench_web.core.formats.result import ParsedValue
+from fsbench_web.imports import rereads as reading
 from fsbench_web.imports.models import ImportedFile, RunContent
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.imports.rereads import reading
 from fsbench_web.studies.models import Artefact, Run, Score, Series, StateChange
 from fsbench_web.studies.runs.shown import raw_text
 from fsbench_web.studies.scores import ingest

@@ -12,8 +12,8 @@ from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.errors import Error
 from fsbench_web.api.protocol.router import Router
+from fsbench_web.imports import rereads as rereading
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.imports.rereads import reading as rereading
 from fsbench_web.studies.models import Artefact
 
 router = Router()

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from fsbench_web.imports.models import Import, ImportState
-from fsbench_web.imports.plan import Plan, PlannedFile, PlannedRun, TooLargeForRequest, plan_files
+from fsbench_web.imports.plan import Plan, TooLargeForRequest, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
 from fsbench_web.imports.sources import (
     NOTHING_SAID,
@@ -22,22 +22,8 @@ from fsbench_web.imports.sources import (
 )
 from fsbench_web.imports.storing import known_files
 from fsbench_web.imports.storing.numbering import OnProgress
-from fsbench_web.imports.storing.runs import keys_of, store_runs
-from fsbench_web.imports.targets import ALL_KNOWN, ImportResult, study_for
-from fsbench_web.studies.models import Study
-
-
-@dataclass(frozen=True)
-class ImportPreview:
-    """What an import would store; with ``problems`` it would store nothing. ``remarks`` are what
-    whoever imports should know of its repeats.
-    """
-
-    study: Study
-    study_is_new: bool
-    runs: list[PlannedRun]
-    problems: list[ImportProblem]
-    remarks: list[ImportProblem]
+from fsbench_web.imports.storing.runs import Stored, keys_of, store_runs
+from fsbench_web.imports.targets import ALL_KNOWN, ImportResult
 
 
 def import_uploads(
@@ -111,7 +97,8 @@ def commit(
     was_kept, row.state = row.pk is not None, ImportState.DONE
     warnings = row.report.get("warnings") or [warning.as_warning() for warning in plan.warnings]
     row.report = {"warnings": warnings} if warnings else {}
-    stored = _store(plan.files, target, user, row, passed_over, on_progress)
+    runs = [run for file in plan.files for run in file.runs]
+    stored = store_runs(row, target, runs, user, passed_over, on_progress)
     if stored.problems:
         raise ImportRefused(stored.problems)
     if notes or stored.remarks:
@@ -124,17 +111,20 @@ def commit(
         row.files.all().delete()
     elif row.pk is not None and (notes or stored.remarks):
         row.save(update_fields=["report"])
-    runs = keys_of(stored.runs)
-    return ImportResult(row.pk, str(row.state), runs, known=passed_over or [], warnings=warnings)
+    return ImportResult(
+        row.pk, str(row.state), keys_of(stored.runs), known=passed_over or [], warnings=warnings
+    )
 
 
-def preview(plan: Plan, target: Target, user: User | None) -> ImportPreview:
+def preview(plan: Plan, target: Target, user: User | None) -> Stored:
     """What ``commit`` would do with the files that have no problem, by doing it and taking all of
     it back. Raises ImportRefused when the study takes no runs.
     """
     with transaction.atomic():
         row = Import.objects.create(target=target.__dict__, created_by=user)
-        stored = _store([file for file in plan.files if not file.problems], target, user, row)
+        good_files = (file for file in plan.files if not file.problems)
+        runs = [run for file in good_files for run in file.runs]
+        stored = store_runs(row, target, runs, user)
         transaction.set_rollback(True)
     return stored
 
@@ -142,17 +132,3 @@ def preview(plan: Plan, target: Target, user: User | None) -> ImportPreview:
 def safe_name(name: str) -> str:
     """The last part of a file's name, without signs that nobody sees."""
     return safe_path(re.split(r"[/\\]", name)[-1])
-
-
-def _store(
-    files: Sequence[PlannedFile],
-    target: Target,
-    user: User | None,
-    row: Import,
-    passed_over: list[KnownRun] | None = None,
-    on_progress: OnProgress = lambda phase, share: None,
-) -> ImportPreview:
-    study, is_new = study_for(target, user)
-    runs = [run for file in files for run in file.runs]
-    stored = store_runs(row, study, runs, user, passed_over, on_progress)
-    return ImportPreview(study, is_new, stored.runs, stored.problems, stored.remarks)

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -15,11 +15,17 @@ from fsbench_web.imports.dates import MeasuredDate
 from fsbench_web.imports.models import Import, ImportedFile, RunContent
 from fsbench_web.imports.plan import PlannedRun
 from fsbench_web.imports.problems import ImportProblem, KnownRun
+from fsbench_web.imports.sources import Target
 from fsbench_web.imports.storing import existing_runs
 from fsbench_web.imports.storing.existing_runs import ExistingRuns
 from fsbench_web.imports.storing.numbering import Numbering, OnProgress, by_repeat
-from fsbench_web.imports.targets import artefact_of, hardware_for
-from fsbench_web.imports.workloads import environment_of, workload_of
+from fsbench_web.imports.targets import (
+    artefact_of,
+    environment_of,
+    hardware_for,
+    study_for,
+    workload_of,
+)
 from fsbench_web.platform import clock
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import (
@@ -57,14 +63,16 @@ class Stored:
     Several of ``runs`` may be parts of one. ``remarks`` are what whoever imports should know.
     """
 
+    study: Study
+    study_is_new: bool
     runs: list[PlannedRun]
     problems: list[ImportProblem]
-    remarks: list[ImportProblem] = field(default_factory=list)
+    remarks: list[ImportProblem]
 
 
 def store_runs(
     row: Import,
-    study: Study,
+    target: Target,
     planned: Sequence[PlannedRun],
     user: User | None,
     passed_over: list[KnownRun] | None = None,
@@ -73,8 +81,10 @@ def store_runs(
     """Number runs, and store those that nothing stands against, with their scores.
 
     The caller holds the transaction. ``row`` is written with the first run where it is new.
-    ``passed_over`` takes what is there already; None: it is refused.
+    ``passed_over`` takes what is there already; None: it is refused. Raises ImportRefused for a
+    study that takes no runs.
     """
+    study, is_new = study_for(target, user)
     # Whether they may is decided. What a run is numbered and how it is judged must not depend on
     # which studies they may see.
     with rights.as_user(None):
@@ -89,7 +99,7 @@ def store_runs(
             _record(row, runs, artefacts, user)
             problems += _store_and_score(runs, artefacts, existing, on_progress)
             _store_notes(row, runs, artefacts, user)
-    return Stored(runs, problems, numbering.remarks if runs else [])
+    return Stored(study, is_new, runs, problems, numbering.remarks if runs else [])
 
 
 def _series(study: Study, planned: Sequence[PlannedRun]) -> list[Series]:

@@ -9,8 +9,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.imports import rereads as rereading
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
-from fsbench_web.imports.rereads import reading as rereading
 from fsbench_web.imports.views.uploads import user_of
 from fsbench_web.studies.models import Artefact
 

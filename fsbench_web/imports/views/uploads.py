@@ -21,8 +21,8 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
-from fsbench_web.imports import kilobytes, preview, quota, uploads
-from fsbench_web.imports.checks import target_problems
+from fsbench_web.imports import preview, quota, uploads
+from fsbench_web.imports.checks import KILOBYTES, target_problems
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import Target, unpack
@@ -30,18 +30,6 @@ from fsbench_web.imports.storing.commit import safe_name
 from fsbench_web.imports.upload_limit import limit_upload
 from fsbench_web.studies.models import Series, Study
 
-FIELDS = (
-    "study",
-    "filesystem",
-    "configuration",
-    "hardware",
-    "kernel",
-    "source",
-    "licence",
-    "blocks",
-    "kilobyte",
-    "repeats_differ",
-)
 RUNS_SHOWN = 500
 UNTAKEN_AFTER = timedelta(seconds=15)
 
@@ -59,7 +47,7 @@ def user_of(request: HttpRequest) -> User:
 def new(request: HttpRequest) -> HttpResponse:
     """The upload form; a POST keeps the files and goes on to their preview."""
     query = request.POST if request.method == "POST" else request.GET
-    values = {name: query.get(name, "").strip() for name in FIELDS}
+    values = {name: query.get(name, "").strip() for name in Target("").texts}
     target = Target(**values, strict=False)
     refused = None
     if request.method == "POST":
@@ -185,7 +173,7 @@ def _preview(
         "import": row,
         "target": row.target,
         "columns": columns,
-        "kilobytes": kilobytes.ANSWERS,
+        "kilobytes": KILOBYTES,
         "preview": upload_preview,
         "page": page,
         "problems": [*(problems or []), *page.problems],
@@ -261,9 +249,9 @@ def commit(request: HttpRequest, import_id: int) -> HttpResponse:
 def discard(request: HttpRequest, import_id: int) -> HttpResponse:
     """Delete an upload that was not imported."""
     try:
-        target = asdict(uploads.discard(import_id, user_of(request)))
+        target = uploads.discard(import_id, user_of(request))
     except Import.DoesNotExist:
         raise Http404(not_found_sentence(import_id)) from None
-    query = urlencode({name: text for name, text in target.items() if text and name in FIELDS})
+    query = urlencode({name: text for name, text in target.texts.items() if text})
     messages.info(request, "The upload was discarded. Nothing of it was stored.")
     return redirect(f"{reverse('imports:new')}?{query}")

@@ -10,7 +10,7 @@ from django.db import transaction
 from fsbench_web.core.activity.costs import Price, Work, costs_of, measured_steps, waits_of, work_of
 from fsbench_web.core.activity.promises import Promise, promise
 from fsbench_web.core.activity.series import Activity
-from fsbench_web.core.formats.fio.totals import uncounted
+from fsbench_web.core.formats.fio.syncs import uncounted
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.workloads import workload_of
 from fsbench_web.core.workloads.own import OwnCommand

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from fsbench_web.core.formats import ParsedResult, ParsedValue, UnreadableFile, parse
-from fsbench_web.core.formats.fio.intervals import Report, interval_rates
+from fsbench_web.core.formats.fio.report import Report, interval_rates
 
 Sample = Callable[[str], bytes]
 

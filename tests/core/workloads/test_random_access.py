@@ -8,7 +8,7 @@ import pytest
 
 from fsbench_web.core.workloads import BenchmarkCommand, ParameterError, Place, presets, workload_of
 from fsbench_web.core.workloads.random_access import OUTPUT
-from fsbench_web.imports.rereads import reading
+from fsbench_web.imports import rereads as reading
 from fsbench_web.studies.models import MeasurementBlock, RunState
 from fsbench_web.studies.published.data import published_studies
 from fsbench_web.studies.scores.ingest import artefact_bytes

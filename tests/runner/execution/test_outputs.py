@@ -10,7 +10,7 @@ from django.db import InterfaceError
 from django.test import Client
 from django.urls import reverse
 
-from fsbench_web.imports.rereads import reading
+from fsbench_web.imports import rereads as reading
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs.clients import parts
 from fsbench_web.studies.scores import ingest

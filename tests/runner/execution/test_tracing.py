@@ -13,8 +13,8 @@ import pytest
 from django.test import Client
 
 from fsbench_web.core.traces.tracers import OPERATIONS, REQUESTS
+from fsbench_web.imports import rereads as reading
 from fsbench_web.imports.problems import ImportRefused
-from fsbench_web.imports.rereads import reading
 from fsbench_web.studies.activity import traces
 from fsbench_web.studies.models import MeasurementBlock, Run, RunState, RunTrace
 from fsbench_web.studies.scores import ingest

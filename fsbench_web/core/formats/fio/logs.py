@@ -16,7 +16,6 @@ from statistics import median
 
 from fsbench_web.core import identity
 from fsbench_web.core.formats.fio import over_time
-from fsbench_web.core.formats.fio.bins import middle, percentile
 from fsbench_web.core.formats.fio.naming import (
     NOTHING_BESIDE,
     Beside,
@@ -25,6 +24,7 @@ from fsbench_web.core.formats.fio.naming import (
     settings_of,
     work_unsaid,
 )
+from fsbench_web.core.formats.fio.over_time import middle, percentile
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.values import Collector, test_name
 from fsbench_web.core.latency import distribution

@@ -10,10 +10,12 @@ import re
 import shlex
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import itemgetter
+from typing import Protocol, TypeVar
 
 from fsbench_web.core import identity
+from fsbench_web.core.formats.json_text import JsonObject
 from fsbench_web.core.formats.repeats import places
 from fsbench_web.core.formats.result import ParsedResult, Problem
 from fsbench_web.core.formats.text import quoted
@@ -26,10 +28,9 @@ Jobs = Mapping[str, Options]
 Beside = Mapping[str, Jobs]
 """What other files say of a text's jobs, by the names of these files."""
 NOTHING_BESIDE: Beside = {}
-NamedJob = tuple[str, Identity | None]
-"""The name of a job, and what it did where that is known."""
 Description = tuple[int, Jobs]
 """The line where a fio command or a job file stands, and its jobs."""
+_ONE_WAY = ("read", "write", "trim")
 _MOST_NAMED = 20
 _MOST_OPTIONS = 200
 _MOST_JOBS = 500
@@ -49,21 +50,45 @@ _NO_SETTING = re.compile(
 )
 
 
-def naming_identities(reports: Sequence[Sequence[NamedJob]]) -> list[list[Identity | None]]:
-    """For each job of each report the identity that names its tests; None: its own name does.
+class FioJob(Protocol):
+    """A job in a report: its name as tests have it, and as fio prints it.
+
+    ``identity`` is what names its tests; None: its own name does.
+    """
+
+    name: str
+    identity: Identity | None
+
+    @property
+    def label(self) -> str: ...
+
+
+_Job = TypeVar("_Job", bound=FioJob)
+
+
+def name_by_identity(
+    result: ParsedResult, reports: Sequence[Sequence[_Job]], did: Callable[[_Job], Identity | None]
+) -> None:
+    """Give jobs the identities that name their tests, and keep the names of these as a label.
 
     A job has one in all reports or in none.
     """
-    own_name = {name for jobs in reports for name, found in jobs if not found or not found.stem}
+    found = [[(job, did(job)) for job in jobs] for jobs in reports]
+    own_name = {job.name for jobs in found for job, of_job in jobs if not of_job or not of_job.stem}
     names: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for jobs in reports:
-        keys = Counter(_key(found) for _, found in jobs)
-        for name, found in jobs:
-            names[_key(found)].add(name)
-            if keys[_key(found)] > 1:
-                own_name.add(name)
+    for jobs in found:
+        keys = Counter(_key(of_job) for _, of_job in jobs)
+        for job, of_job in jobs:
+            names[_key(of_job)].add(job.name)
+            if keys[_key(of_job)] > 1:
+                own_name.add(job.name)
     own_name |= {name for of_key in names.values() if len(of_key) > 1 for name in of_key}
-    return [[None if name in own_name else found for name, found in jobs] for jobs in reports]
+    for jobs in found:
+        for job, of_job in jobs:
+            job.identity = None if job.name in own_name else of_job
+    labels = [job.label for jobs in reports for job in jobs if job.identity is not None]
+    if labels := list(dict.fromkeys(labels)):
+        note_names(result, labels)
 
 
 def _key(found: Identity | None) -> tuple[str, str]:
@@ -72,8 +97,7 @@ def _key(found: Identity | None) -> tuple[str, str]:
 
 def note_names(result: ParsedResult, jobs: Sequence[str]) -> None:
     """Keep the names of jobs as a label, where tests have names of their own."""
-    if names := list(dict.fromkeys(jobs)):
-        result.facts.append(("Jobs", quoted(", ".join(names[:_MOST_NAMED]), 200).strip('"')))
+    result.facts.append(("Jobs", quoted(", ".join(jobs[:_MOST_NAMED]), 200).strip('"')))
 
 
 def time_unit(version: str) -> str:
@@ -124,6 +148,32 @@ def settings_of(options: Options) -> list[str]:
         for option, text in sorted(options.items())
         if is_setting(option)
     ]
+
+
+def varying_settings(
+    reports: Iterable[Sequence[tuple[str, Mapping[str, str]]]],
+) -> dict[str, set[str]]:
+    """The settings that differ between reports of one job, which make different tests of it.
+
+    ``reports`` are names of jobs with their settings; of several jobs of a name the first counts.
+    """
+    choices: dict[str, list[Mapping[str, str]]] = defaultdict(list)
+    for jobs in reports:
+        for name, settings in dict(reversed(jobs)).items():
+            choices[name].append(settings)
+    return {
+        name: {
+            setting
+            for setting in set[str]().union(*of_job)
+            if len({choice.get(setting) for choice in of_job}) > 1
+        }
+        for name, of_job in choices.items()
+    }
+
+
+def plain_percent(text: str) -> str:
+    """A percentile as names of tests have it: 99.900000 is 99.9."""
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def described_jobs(lines: Sequence[str], beside: Beside) -> list[Description]:
@@ -272,3 +322,38 @@ def _can_be_known(options: Options) -> bool:
     return len(options) <= _MOST_OPTIONS and not any(
         "$" in text or len(text) > _LONGEST_VALUE for text in texts
     )
+
+
+def is_sum_of_several(entry: JsonObject, name: str, options: Mapping[str, str]) -> bool:
+    """Whether an entry of the JSON is of other jobs too: its options are of one with another name,
+    it did what they do not ask for, or it was at work for longer than its processes can have been.
+    """
+    own_name = options.get("name", "")
+    if own_name and test_name(own_name) != name:
+        return True
+    direction = re.sub("^rand", "", options.get("rw") or options.get("readwrite", ""))
+    # What was written may be read again to verify it.
+    if direction in _ONE_WAY and not any(option.startswith("verify") for option in options):
+        others = [kind for kind in _ONE_WAY if kind != direction]
+        if any(_number(entry.object(kind), "io_bytes") for kind in others):
+            return True
+    ran_ms, elapsed_s = _number(entry, "job_runtime"), _number(entry, "elapsed")
+    count = options.get("numjobs") or "1"
+    if not elapsed_s or not re.fullmatch("[0-9]{1,9}", count):
+        return False
+    return ran_ms > int(count) * elapsed_s * 1000
+
+
+def several_jobs(name: str, names: Sequence[str] = ()) -> str:
+    """What to say of such an entry; ``names`` of its jobs where they are known."""
+    which = f" ({', '.join(names)})"[:200] if names else ""
+    said = "" if names else ", of which fio prints the options of the last alone"
+    return (
+        f"{name} is the sum of several jobs{which} by group_reporting{said}: what each of them did "
+        "cannot be told. Put new_group or stonewall into each job, or leave group_reporting out."
+    )
+
+
+def _number(json_object: JsonObject, key: str) -> float:
+    number = json_object.number(key)
+    return float(number.text) if number is not None else 0.0

@@ -12,11 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
-from itertools import chain
 
 from fsbench_web.core import identity
 from fsbench_web.core.formats import dates
-from fsbench_web.core.formats.fio.groups import several_jobs
 from fsbench_web.core.formats.fio.naming import (
     NOTHING_BESIDE,
     Beside,
@@ -25,11 +23,13 @@ from fsbench_web.core.formats.fio.naming import (
     beside_of,
     cache_unsaid,
     described_jobs,
-    naming_identities,
-    note_names,
+    name_by_identity,
     options_above,
+    plain_percent,
     settings_of,
+    several_jobs,
     time_unit,
+    varying_settings,
     work_unsaid,
 )
 from fsbench_web.core.formats.result import ParsedResult, load_text
@@ -120,11 +120,25 @@ class _Job:
     ran_s: dict[str, float] = field(default_factory=dict)
     options: Options | None = None
     """By the command or the job file above it, or another job file."""
+    ran_alone: bool = False
     identity: Identity | None = None
     """What names its tests; None: its own name does."""
     # Of the read, write or trim whose lines follow, and of the percentiles.
     side: str = ""
     percentiles: tuple[str, str] = ("", "")
+
+    @property
+    def label(self) -> str:
+        return self.name
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Those of its plan; of several in one report all that differ."""
+        settings: dict[str, dict[str, None]] = {}
+        for plan in self.plans:
+            for name, text in _settings_of_plan(self, plan).items():
+                settings.setdefault(name, {})[text] = None
+        return {name: "+".join(texts) for name, texts in settings.items()}
 
     @property
     def iodepth(self) -> int | None:
@@ -185,7 +199,7 @@ def parse(lines: list[str], collector: Collector, beside: Beside = NOTHING_BESID
     if reports:
         message = "fio rounds the rates of this report to four digits; its JSON has all of them."
         collector.warn(reports[0].jobs[0].line, message, is_note=True)
-    varying = _varying_settings(reports)
+    varying = varying_settings([(job.name, job.settings) for job in r.jobs] for r in reports)
     _name_by_identity(reports, descriptions, result)
     result.beside = beside_of(beside, {job.name for report in reports for job in report.jobs})
     several = len({job.name for report in reports for job in report.jobs}) > 1
@@ -228,20 +242,16 @@ def _name_by_identity(
     for report in reports:
         for job in report.jobs:
             job.options = options_above(descriptions, job.line, job.name)
-    found = naming_identities(
-        [[(job.name, _what_it_did(job, report)) for job in report.jobs] for report in reports]
-    )
+            job.ran_alone = report.ran_one_job
     jobs = [job for report in reports for job in report.jobs]
-    for job, of_job in zip(jobs, chain.from_iterable(found), strict=True):
-        job.identity = of_job
-    note_names(result, [job.name for job in jobs if job.identity is not None])
+    name_by_identity(result, [report.jobs for report in reports], _what_it_did)
     if unknown := [job for job in jobs if job.identity is None]:
         result.warnings.append(work_unsaid(unknown[0].line))
     if unknown := [job for job in jobs if job.identity and job.identity.direct is None]:
         result.warnings.append(cache_unsaid(unknown[0].line))
 
 
-def _what_it_did(job: _Job, report: _Report) -> Identity | None:
+def _what_it_did(job: _Job) -> Identity | None:
     """Its identity, by its options or else by what fio printed before it began."""
     if job.host or len(job.plans) > 1:
         return None
@@ -250,7 +260,7 @@ def _what_it_did(job: _Job, report: _Report) -> Identity | None:
     if found is not None and _is_of(job, found, planned):
         return found
     job.options = None
-    return planned if report.ran_one_job else None
+    return planned if job.ran_alone else None
 
 
 def _is_of(job: _Job, found: Identity, planned: Identity | None) -> bool:
@@ -407,8 +417,7 @@ def _line(collector: Collector, job: _Job, line: str, number: int) -> None:
     elif job.percentiles[0] and "th=[" in line:
         kind, unit = job.percentiles
         for percent, text in _PERCENTILE.findall(line):
-            plain = percent.rstrip("0").rstrip(".")
-            job.values.append(_time(f"{kind}_p{plain}", text, unit, number))
+            job.values.append(_time(f"{kind}_p{plain_percent(percent)}", text, unit, number))
 
 
 def _time(kind: str, text: str, unit: str, line: int) -> _Value:
@@ -487,30 +496,6 @@ def _settings_of_plan(job: _Job, plan: _Plan) -> dict[str, str]:
     return _settings(plan.text) | depth
 
 
-def _settings_of_job(job: _Job) -> dict[str, str]:
-    """Those of its plan; of several in one report all that differ."""
-    settings: dict[str, dict[str, None]] = {}
-    for plan in job.plans:
-        for name, text in _settings_of_plan(job, plan).items():
-            settings.setdefault(name, {})[text] = None
-    return {name: "+".join(texts) for name, texts in settings.items()}
-
-
-def _varying_settings(reports: list[_Report]) -> dict[str, set[str]]:
-    """The settings that differ between reports of one job: they make different tests of it."""
-    plans: dict[str, list[dict[str, str]]] = {}
-    for report in reports:
-        firsts = {job.name: job for job in reversed(report.jobs)}
-        for name, job in firsts.items():
-            plans.setdefault(name, []).append(_settings_of_job(job))
-    return {
-        name: {
-            key for key in set().union(*job_plans) if len({plan.get(key) for plan in job_plans}) > 1
-        }
-        for name, job_plans in plans.items()
-    }
-
-
 def _report(collector: Collector, report: _Report, varying: dict[str, set[str]]) -> None:
     names: Counter[str] = Counter()
     hosts = {job.host for job in report.jobs if job.host}
@@ -521,7 +506,7 @@ def _report(collector: Collector, report: _Report, varying: dict[str, set[str]])
         name = test_name(f"{job.name}.{job.host}") if len(hosts) > 1 and job.host else job.name
         names[name] += 1
         numbered = name if names[name] == 1 else f"{name}.{names[name]}"
-        settings = _settings_of_job(job)
+        settings = job.settings
         suffix = [f"{key}_{settings.get(key, '')}" for key in sorted(varying.get(job.name, ()))]
         test = test_name(numbered, *suffix)
         if job.identity is not None:

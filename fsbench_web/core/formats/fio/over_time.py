@@ -1,16 +1,17 @@
 """A histogram log of fio (``--write_hist_log``) as latencies over time.
 
 Each line is an interval of one process: its end in milliseconds from the first that was measured,
-direction (0 read, 1 write, 2 trim), block size, and the completions of that interval in fio's bins
-(``stat.c``). fio writes a line with the first completion behind an interval: what comes behind the
-last line is in none (tried with fio 3.33: from the requests in flight at the end up to a whole
-interval).
+direction (0 read, 1 write, 2 trim), block size, and the completions of that interval in fio's bins:
+exact to 128, then 64 to each power of two (``stat.c``, ``stat.h``). fio writes a line with the
+first completion behind an interval: what comes behind the last line is in none (tried with fio
+3.33: from the requests in flight at the end up to a whole interval).
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
+from decimal import Decimal
+from itertools import accumulate, pairwise
+from statistics import fmean
 
-from fsbench_web.core.formats.fio.bins import percentile
 from fsbench_web.core.formats.result import Problem, UnreadableFile
 from fsbench_web.core.latency_over_time import MOST_KEPT, PERCENTS, LatencySeries
 
@@ -77,3 +78,29 @@ def _merged(intervals: Sequence[Interval]) -> Interval:
     return max(end for end, _ in intervals), [
         sum(column) for column in zip(*(bins for _, bins in intervals), strict=True)
     ]
+
+
+def percentile(bins: Sequence[int], percent: str, coarse: int = 0) -> float:
+    """The middle of the bin that holds a percentile, in the unit of the bins.
+
+    ``bins`` are counts, fio's bins merged by 2 to the power of ``coarse``; not all may be 0. As
+    fio's ``calc_clat_percentiles``.
+    """
+    wanted = Decimal(percent) / 100 * sum(bins)
+    place = next(n for n, count in enumerate(accumulate(bins)) if count and count >= wanted)
+    return middle(place, coarse)
+
+
+def middle(place: int, coarse: int = 0) -> float:
+    """Of the bin in this place, of bins that were merged by 2 to the power of ``coarse``."""
+    first, last = place << coarse, ((place + 1) << coarse) - 1
+    if first == last and first < 128:
+        return float(first)
+    return fmean((_bounds(first)[0], _bounds(last)[1]))
+
+
+def _bounds(index: int) -> tuple[int, int]:
+    """From where to where a bin goes."""
+    shift = max(0, (index >> 6) - 1)
+    low = index if index < 128 else (64 + index % 64) << shift
+    return low, low + (1 << shift)

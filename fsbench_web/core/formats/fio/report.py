@@ -6,24 +6,28 @@ microseconds in fio 2. Source: fio's HOWTO ("JSON+ output"), and output of 2.1, 
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import pairwise
+from statistics import median
+from typing import NamedTuple
 
 from fsbench_web.core import identity
-from fsbench_web.core.formats.fio import steady
-from fsbench_web.core.formats.fio.groups import is_sum_of_several, several_jobs
-from fsbench_web.core.formats.fio.intervals import Report, interval_rates
 from fsbench_web.core.formats.fio.naming import (
     NOTHING_BESIDE,
     Beside,
     described_jobs,
     is_setting,
-    naming_identities,
-    note_names,
+    is_sum_of_several,
+    name_by_identity,
     options_above,
+    plain_percent,
+    several_jobs,
     stages,
+    varying_settings,
 )
-from fsbench_web.core.formats.json_text import Bins, JsonObject, Number, documents
+from fsbench_web.core.formats.json_text import Bins, Json, JsonList, JsonObject, Number, documents
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import Collector, any_line, reads, test_name
@@ -35,6 +39,12 @@ _MARK = re.compile(r'"fio version"\s*:|"client_stats"\s*:\s*\[|"jobname"\s*:')
 LONGER_THAN_JOB = 2
 """The last requests may end after the time that fio counts."""
 _DIRECTIONS = ("read", "write", "trim", "mixed")
+_STEADY_RATES = (("iops", "ops/s", Decimal(1)), ("bw", "KB/s", Decimal(1) / 1024))
+# fio prints a report when it comes to it: a busy machine does so a moment late.
+LATE_S = 0.25
+LATE_SHARE = 0.2
+# The first and the last interval may be shorter; a short one scatters more than the others.
+LEAST_SHARE = 0.8
 _LOAD_OPTIONS = {"iodepth": "iodepth", "jobs": "numjobs"}
 _LATENCIES = {"clat_ns": ("clat", "ns"), "clat": ("clat", "µs")}
 _TOTALS = {"lat_ns": ("lat", "ns"), "lat": ("lat", "µs")}
@@ -54,6 +64,15 @@ class _Job:
     ran_alone: bool = False
     identity: Identity | None = None
     """What names its tests; None: its own name does."""
+
+    @property
+    def label(self) -> str:
+        return self.name
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The options that make another workload."""
+        return {option: text for option, text in self.options.items() if self.is_setting(option)}
 
     @property
     def directions(self) -> list[str]:
@@ -116,10 +135,13 @@ def parse(
         (document.root.text("time") for document in documents if document.root.text("time")), ""
     ):
         result.facts.append(("Run at", quoted(time, 80).strip('"')))
-    varying = _varying_settings(documents)
+    reports = [document.jobs for document in documents]
+    varying = varying_settings([(job.name, job.settings) for job in jobs] for jobs in reports)
     if not by_job:
-        _name_by_identity(documents, result)
-    varying_of_identity = _varying_settings(documents, of_identity=True)
+        name_by_identity(result, reports, _Job.what_it_did)
+    varying_of_identity = varying_settings(
+        [(_identity_key(job), job.settings) for job in jobs] for jobs in reports
+    )
     modes: dict[str, None] = {}
     several = len({job.name for document in documents for job in document.jobs}) > 1
     unlike = _unlike_jobs(documents)
@@ -146,8 +168,8 @@ def parse(
             whose = name if job.name in unlike else job.name if several else ""
             if job.is_sum_of_several:
                 whose = job.options.get("name") or f"last job of {job.name}"
-            for option, text in sorted(job.options.items()):
-                if job.is_setting(option) and option not in changing:
+            for option, text in sorted(job.settings.items()):
+                if option not in changing:
                     setting = f"{option}={text}" if text else option
                     modes[f"{whose}: {setting}" if whose else setting] = None
         own_loads = dict.fromkeys(job.load for job in document.jobs)
@@ -162,18 +184,6 @@ def parse(
     return collector.finish("This is fio's JSON, and no job in it did any I/O.")
 
 
-def _name_by_identity(documents: list[_Document], result: ParsedResult) -> None:
-    found = naming_identities(
-        [[(job.name, job.what_it_did()) for job in document.jobs] for document in documents]
-    )
-    labels = []
-    for document, of_jobs in zip(documents, found, strict=True):
-        for job, of_job in zip(document.jobs, of_jobs, strict=True):
-            job.identity = of_job
-            labels += [job.name] if of_job is not None else []
-    note_names(result, labels)
-
-
 def _identity_key(job: _Job) -> str:
     return f"{job.identity.name}@{job.identity.load}" if job.identity is not None else ""
 
@@ -184,8 +194,7 @@ def _unlike_jobs(documents: list[_Document]) -> set[str]:
     unlike = set()
     for number, document in enumerate(documents):
         for job in document.jobs:
-            settings = {key: text for key, text in job.options.items() if job.is_setting(key)}
-            if first.setdefault((number, job.name), settings) != settings:
+            if first.setdefault((number, job.name), job.settings) != job.settings:
                 unlike.add(job.name)
     return unlike
 
@@ -280,38 +289,13 @@ def _printed_at_s(root: JsonObject) -> float | None:
     return None
 
 
-def _varying_settings(
-    documents: list[_Document], *, of_identity: bool = False
-) -> dict[str, set[str]]:
-    """The settings that differ between reports of one job: they make different tests of it.
-
-    Jobs by name, or ``of_identity``: by what they did.
-    """
-    options: dict[str, list[dict[str, str]]] = {}
-    for document in documents:
-        firsts = {
-            _identity_key(job) if of_identity else job.name: job for job in reversed(document.jobs)
-        }
-        for name, job in firsts.items():
-            settings = {key: text for key, text in job.options.items() if job.is_setting(key)}
-            options.setdefault(name, []).append(settings)
-    return {
-        name: {
-            option
-            for option in set().union(*choices)
-            if len({choice.get(option) for choice in choices}) > 1
-        }
-        for name, choices in options.items()
-    }
-
-
 def _job(collector: Collector, name: str, job: _Job) -> str:
     """Read a job; the name that its costs are kept by. ``name``: its own, or its stem."""
     load = job.load
     error = job.entry.number("error")
     if error is not None and float(error.text) != 0:
         collector.lose(error.line, f"fio says that {job.name} ended with error {error.text}.")
-    collector.is_steady = steady.verdict(job.entry)
+    collector.is_steady = _verdict(job.entry)
     directions = [
         direction for direction in _DIRECTIONS if _direction(collector, name, direction, job, load)
     ]
@@ -319,7 +303,7 @@ def _job(collector: Collector, name: str, job: _Job) -> str:
         collector.warn(job.entry.line, f"Job {job.name} did no I/O: nothing of it is kept.")
     # Of several directions fio looks at the sum.
     window_name = test_name(name, *directions) if len(directions) == 1 else name
-    steady.add_window(collector, window_name, job.entry, load)
+    _add_window(collector, window_name, job.entry, load)
     collector.is_steady = None
     if job.identity is not None:
         name = window_name  # reads and writes have one stem
@@ -381,7 +365,7 @@ def _disk(collector: Collector, document: _Document, test: str, load: str) -> No
 
 
 def _intervals(job: _Job, direction: str) -> list[tuple[float, float]]:
-    """The rates of each interval, where fio reported them (formats.fio.intervals)."""
+    """The rates of each interval, where fio reported them (formats.fio.report)."""
     if job.printed_at_s is None or not job.earlier_reports:
         return []
     reports = []
@@ -417,8 +401,9 @@ def _latency(collector: Collector, name: str, latency: JsonObject, unit: str, lo
             message = f"{name}: the percentile {quoted(percent)} is given twice; it stays missing."
             collector.warn(value.line, message)
         elif re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,12})?", percent):
-            plain = percent.rstrip("0").rstrip(".") if "." in percent else percent
-            collector.add(f"{name}_p{plain}", value.text, unit, value.line, load=load)
+            collector.add(
+                f"{name}_p{plain_percent(percent)}", value.text, unit, value.line, load=load
+            )
 
 
 def _distribution(
@@ -435,3 +420,78 @@ def _distribution(
 
 def _is_filler(percent: str) -> bool:
     return not percent.strip("0.")
+
+
+def _verdict(entry: JsonObject) -> bool | None:
+    """Whether a steady state was attained; None where the job was to stop at none."""
+    answer = entry.object("steadystate").number("attained")
+    return None if answer is None else float(answer.text) != 0
+
+
+def _add_window(collector: Collector, name: str, entry: JsonObject, load: str) -> None:
+    """The means of the window in which it was attained, its seconds as samples; else nothing.
+
+    fio prints bytes a second there. ``name`` is that of job and direction.
+    """
+    if not _verdict(entry):
+        return
+    data = entry.object("steadystate").object("data")
+    for kind, unit, times in _STEADY_RATES:
+        mean = data.number(f"{kind}_mean")
+        if mean is None or float(mean.text) <= 0:
+            continue
+        seconds = [value * float(times) for value in _numbers(data.get(kind))]
+        test = test_name(name, f"steady_{kind}")
+        collector.add(test, mean.text, unit, mean.line, times=times, load=load, samples=seconds)
+
+
+def _numbers(values: Json) -> list[float]:
+    if not isinstance(values, JsonList):
+        return []
+    return [float(value.text) for value in values if isinstance(value, Number)]
+
+
+class Report(NamedTuple):
+    """What one report says of a direction: seconds since some moment, and counts so far."""
+
+    printed_at_s: float
+    runtime_s: float
+    ios: float
+    kilobytes: float
+
+
+def interval_rates(reports: Sequence[Report]) -> list[tuple[float, float]]:
+    """(operations/s, KB/s of 1024 bytes) in each whole interval, oldest first.
+
+    Each report counts from the start of the measurement, so the difference of two neighbours is
+    what was done between them. fio's logs of rates leave an interval out where nothing ended.
+
+    ``reports`` are those of one run in order, the final one last. Reports of the ramp time are left
+    out: when it ends fio begins to count anew, and its clock runs back. So are intervals clearly
+    shorter than the others, at the start and the end.
+    """
+    measured = list(reports[-1:])
+    for before in reversed(reports[:-1]):
+        after = measured[0]
+        passed_s = after.printed_at_s - before.printed_at_s
+        ran_s = after.runtime_s - before.runtime_s
+        late_s = max(LATE_S, passed_s * LATE_SHARE)
+        if ran_s < 0 or abs(passed_s - ran_s) > late_s or after.ios < before.ios:
+            break
+        measured.insert(0, before)
+    if len(measured) < 2:
+        return []
+    counted = [Report(0.0, 0.0, 0.0, 0.0), *measured]
+    pairs = [(a, b) for a, b in pairwise(counted) if b.runtime_s > a.runtime_s]
+    usual_s = median(b.runtime_s - a.runtime_s for a, b in pairs)
+    rates = []
+    for before, after in pairs:
+        length_s = after.runtime_s - before.runtime_s
+        if length_s >= LEAST_SHARE * usual_s:
+            rates.append(
+                (
+                    (after.ios - before.ios) / length_s,
+                    (after.kilobytes - before.kilobytes) / length_s,
+                )
+            )
+    return rates if len(rates) > 1 else []

@@ -1,19 +1,27 @@
-"""How many syncs fio issued, from its JSON report and the options of its jobs. Pure.
+"""What fio's JSON report says that fio did: its syncs, and what the kernel did not count. Pure.
 
 Source: fio 3.33, io_u.c (``get_sync_ddir``) and stat.c, and what it does on Linux 6.18: it counts
-fsync, but neither fdatasync nor writes of files opened with O_SYNC.
+fsync, but neither fdatasync nor writes of files opened with O_SYNC. libaio, io_uring and mmap do
+not go through read(2) and write(2), so ``/proc/PID/io`` counts nothing of them. fio's totals leave
+its ramp time out, in which the device works as well: with one, what was done in all is not known.
 """
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from fsbench_web.core.activity.promises import Syncs
-from fsbench_web.core.formats.fio.totals import last_report, total_of
+from fsbench_web.core.formats.json_text import JsonObject, documents
+from fsbench_web.core.formats.result import UnreadableFile
 from fsbench_web.core.identity import ONE_AT_A_TIME
 
 Options = Mapping[str, str]
 _WRITES = frozenset({"write", "randwrite"})
 _MIXED = frozenset({"rw", "readwrite", "randrw"})
 _OPENED = frozenset({"1", "sync", "dsync"})
+COUNTED = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "posixaio"})
+"""Engines whose reads and writes the kernel counts for the process; psync is fio's own choice."""
+_NO_RAMP = re.compile("0*(us|ms|s|m|h|d)?")
 
 
 def syncs(data: bytes, jobs: Sequence[Options]) -> Syncs | None:
@@ -74,3 +82,48 @@ def _at_once(job: Options) -> int:
     depth = 1 if is_one else int(job.get("iodepth", "1"))
     # As many again find their writes still in flight, and nothing to flush.
     return depth if depth == 1 else 2 * depth
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Bytes and operations that the kernel did not count for fio's processes."""
+
+    read_bytes: float = 0.0
+    written_bytes: float = 0.0
+    operations: float = 0.0
+
+
+def last_report(data: bytes) -> JsonObject | None:
+    """The last report of a JSON output; None where there is none that can be read."""
+    try:
+        reports = [*documents(data.decode("utf-8", "replace").split("\n"))]
+    except UnreadableFile:
+        return None
+    return reports[-1] if reports else None
+
+
+def uncounted(data: bytes) -> Totals | None:
+    """What jobs of other engines did in the last report of a JSON output; None: not known."""
+    root = last_report(data)
+    if root is None:
+        return None
+    shared = root.object("global options")
+    read = written = operations = 0.0
+    for job in root.objects("jobs"):
+        options = job.object("job options")
+        if (options.text("ioengine") or shared.text("ioengine") or "psync") in COUNTED:
+            continue
+        if not _NO_RAMP.fullmatch(options.text("ramp_time") or shared.text("ramp_time")):
+            return None
+        if total_of(job, "mixed", "io_bytes"):
+            return None
+        read += total_of(job, "read", "io_bytes")
+        written += total_of(job, "write", "io_bytes")
+        operations += sum(total_of(job, kind, "total_ios") for kind in ("read", "write"))
+    return Totals(read, written, operations)
+
+
+def total_of(job: JsonObject, direction: str, key: str) -> float:
+    """A number of one direction of a job; 0 where it is missing."""
+    number = job.object(direction).number(key)
+    return float(number.text) if number is not None else 0.0

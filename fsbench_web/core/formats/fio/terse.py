@@ -8,7 +8,9 @@ A job that is given again is taken as a repeat: processes of one job look the sa
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 
 from fsbench_web.core import identity
 from fsbench_web.core.formats.fio.naming import (
@@ -17,9 +19,9 @@ from fsbench_web.core.formats.fio.naming import (
     Options,
     beside_of,
     described_jobs,
-    naming_identities,
-    note_names,
+    name_by_identity,
     options_above,
+    plain_percent,
     settings_of,
     time_unit,
     work_unsaid,
@@ -31,8 +33,6 @@ from fsbench_web.core.identity import Identity
 _LINE = re.compile(r"^\s*(?:([345]);(fio-[^;]*)|2);([^;]*);[0-9]+;(-?[0-9]+);(?=[0-9]+;)")
 _COUNT = re.compile("[0-9]{1,18}")
 _PERCENTILE = re.compile(r"^([0-9]{1,3}(?:[.,][0-9]+)?)%=([0-9]+)$")
-_Line = tuple[int, re.Match[str], list[str]]
-"""Its number, what begins it, and the fields behind."""
 _LEAST_GROWTH = 1.1
 """Repeats that ran for a time differ by less in it, and those of one size did as much."""
 _NEAR = 16
@@ -41,6 +41,53 @@ _OLDEST_BLOCK = 40
 _DIRECTIONS = ("read", "write", "trim")
 _LATENCIES = 20
 """Percentiles that each direction has room for; those not asked for are 0%=0."""
+
+
+@dataclass
+class _Job:
+    """A line: one process, or all of a group. ``fields`` are those behind its ``error``."""
+
+    line: int
+    version: str
+    label: str
+    error: str
+    fields: list[str]
+    options: Options | None = None
+    identity: Identity | None = None
+    """What names its tests; None: its own name does."""
+
+    @property
+    def name(self) -> str:
+        return test_name(self.label)
+
+    @property
+    def block_size(self) -> int | None:
+        """How many fields a direction has: found by where its percentiles stand."""
+        first = next((index for index, text in enumerate(self.fields) if "%=" in text), None)
+        if first not in (11, 12):
+            return None
+        size = first + _LATENCIES + 4 + (11 if self.version == "5" else 5)
+        return size if len(self.fields) >= 2 * size else None
+
+    @property
+    def blocks(self) -> dict[str, list[str]]:
+        """What it says of reads, writes and trims, as far as it does."""
+        size = self.block_size or 0
+        starts = range(0, len(_DIRECTIONS) * size, size) if size else ()
+        blocks = (self.fields[start : start + size] for start in starts)
+        whole = takewhile(lambda block: len(block) == size and _is_block(block), blocks)
+        return dict(zip(_DIRECTIONS, whole, strict=False))
+
+    def what_it_did(self) -> Identity | None:
+        """Its identity; None where its options are not known, or not of all that it did."""
+        found = identity.of_fio(self.options) if self.options else None
+        # Without group_reporting each line is one process of a job.
+        if not self.options or found is None:
+            return None
+        if found.jobs != 1 and "group_reporting" not in self.options:
+            return None
+        did = [way for way, block in self.blocks.items() if block[0] != "0"]
+        return found if found.direction == identity.MIX or did == [found.direction] else None
 
 
 def _recognises(lines: list[str]) -> bool:
@@ -55,81 +102,63 @@ def parse(lines: list[str], collector: Collector, beside: Beside = NOTHING_BESID
     Raises UnreadableFile when a line ends too early.
     """
     result = collector.result
-    seen: set[str] = set()
-    jobs = [
-        (number, head, line[head.end() :].strip().split(";"))
-        for number, line in enumerate(lines, start=1)
-        if (head := _LINE.match(line)) is not None
-    ]
+    descriptions = described_jobs(lines, beside)
+    jobs: list[_Job] = []
+    for number, line in enumerate(lines, start=1):
+        if (head := _LINE.match(line)) is None:
+            continue
+        version, fio, label, error = head.groups()
+        result.tool_version = result.tool_version or (fio or "").removeprefix("fio-").strip()
+        fields = line[head.end() :].strip().split(";")
+        job = _Job(number, version or "2", label, error, fields)
+        job.options = options_above(descriptions, number, job.name)
+        jobs.append(job)
     if (interval := _interval(jobs)) is not None:
         collector.refuse(
-            interval[0],
-            f"Job {interval[1][3]} is given again below this line with more done in more time, "
+            interval.line,
+            f"Job {interval.label} is given again below this line with more done in more time, "
             "which is no repeat of it. If these are reports of --status-interval, keep the last "
             "line of each process, which includes them; if they are several runs, make each a file "
             "of its own.",
         )
-    descriptions = described_jobs(lines, beside)
-    options = [options_above(descriptions, line[0], test_name(line[1][3])) for line in jobs]
-    found = naming_identities(
-        [
-            [(test_name(line[1][3]), _what_it_did(line, of_job))]
-            for line, of_job in zip(jobs, options, strict=True)
-        ]
-    )
-    identities = [of_job for [of_job] in found]
-    result.beside = beside_of(beside, {test_name(line[1][3]) for line in jobs})
-    note_names(
-        result, [line[1][3] for line, of in zip(jobs, identities, strict=True) if of is not None]
-    )
-    for (line_number, head, fields), of_job, said in zip(jobs, identities, options, strict=True):
-        version, fio, name, error = head.groups()
-        result.tool_version = result.tool_version or (fio or "").removeprefix("fio-").strip()
-        if name in seen:
+    name_by_identity(result, [[job] for job in jobs], _Job.what_it_did)
+    result.beside = beside_of(beside, {job.name for job in jobs})
+    seen: set[str] = set()
+    for job in jobs:
+        if job.label in seen:
             message = (
-                f"Job {name} is given again and taken as a repeat. Processes of one job look the "
-                "same: run fio with --group_reporting to have them together."
+                f"Job {job.label} is given again and taken as a repeat. Processes of one job look "
+                "the same: run fio with --group_reporting to have them together."
             )
-            collector.warn(line_number, message, is_note=True)
-        seen.add(name)
-        if error != "0":
-            collector.lose(line_number, f"fio says that {name} ended with error {error}.")
-        collector.begin(settings_of(said) if said and of_job is not None else ())
-        test, load = (test_name(name), "") if of_job is None else (of_job.stem, of_job.load)
-        unit = "µs" if of_job is None else time_unit(result.tool_version)
-        _job(collector, version or "2", test, load, fields, line_number, unit)
-    if unknown := [line for line, of in zip(jobs, identities, strict=True) if of is None]:
-        result.warnings.append(work_unsaid(unknown[0][0]))
+            collector.warn(job.line, message, is_note=True)
+        seen.add(job.label)
+        if job.error != "0":
+            collector.lose(job.line, f"fio says that {job.label} ended with error {job.error}.")
+        is_named = job.identity is not None
+        collector.begin(settings_of(job.options) if job.options and is_named else ())
+        _keep(collector, job)
+    if unknown := [job for job in jobs if job.identity is None]:
+        result.warnings.append(work_unsaid(unknown[0].line))
     return collector.finish("No job in fio's terse output did any I/O.")
 
 
-def _what_it_did(line: _Line, options: Options | None) -> Identity | None:
-    found = identity.of_fio(options) if options else None
-    # Without group_reporting each line is one process of a job.
-    if options is None or found is None or (found.jobs != 1 and "group_reporting" not in options):
-        return None
-    ways = zip(_DIRECTIONS, _blocks(line), strict=False)
-    did = [way for way, block in ways if block[0] != "0"]
-    return found if found.direction == identity.MIX or did == [found.direction] else None
-
-
-def _interval(jobs: Sequence[_Line]) -> _Line | None:
+def _interval(jobs: Sequence[_Job]) -> _Job | None:
     """The first line that one below goes on from, as reports of --status-interval do."""
-    lines_of: dict[str, list[_Line]] = {}
-    for line in jobs:
-        lines_of.setdefault(line[1][3], []).append(line)
-    for lines in lines_of.values():
+    jobs_of: dict[str, list[_Job]] = {}
+    for job in jobs:
+        jobs_of.setdefault(job.label, []).append(job)
+    for alike in jobs_of.values():
         # A report has a line for each process of a job, which look the same.
-        for place, before in enumerate(lines):
-            if any(_goes_on(before, after) for after in lines[place + 1 : place + 1 + _NEAR]):
+        for place, before in enumerate(alike):
+            if any(_goes_on(before, after) for after in alike[place + 1 : place + 1 + _NEAR]):
                 return before
     return None
 
 
-def _goes_on(before: _Line, after: _Line) -> bool:
+def _goes_on(before: _Job, after: _Job) -> bool:
     """Whether the second line counts on: more done, in clearly more time, and no latency lost."""
     is_longer = False
-    for old, new in zip(_blocks(before), _blocks(after), strict=False):
+    for old, new in zip(before.blocks.values(), after.blocks.values(), strict=False):
         time = 2 if len(old) == _OLDEST_BLOCK else 3
         done, ran, before_ms = int(new[0]) - int(old[0]), int(new[time]), int(old[time])
         is_longer = is_longer or (done > 0 and 0 < before_ms * _LEAST_GROWTH <= ran)
@@ -144,73 +173,36 @@ def _goes_on(before: _Line, after: _Line) -> bool:
     return is_longer
 
 
-def _blocks(line: _Line) -> list[list[str]]:
-    """What it says of reads, writes and trims, as far as it does."""
-    _, head, fields = line
-    size = _block_size(head[1] or "2", fields)
-    if size is None:
-        return []
-    blocks = [fields[start : start + size] for start in range(0, len(_DIRECTIONS) * size, size)]
-    return [block for block in blocks if len(block) == size and _is_block(block)]
-
-
-def _job(
-    collector: Collector,
-    version: str,
-    name: str,
-    load: str,
-    fields: list[str],
-    line: int,
-    unit: str,
-) -> None:
-    size = _block_size(version, fields)
-    if size is None:
-        message = (
-            f"The line ends after {len(fields)} values of job {name}: it is cut off, or its fields "
-            "are not those of fio's terse output."
-        )
-        collector.refuse(line, message)
-        return
-    start = 0
-    for direction in _DIRECTIONS:
-        block = fields[start : start + size]
-        if len(block) < size or not _is_block(block):
-            break
-        test, has_iops = test_name(name, direction), size != _OLDEST_BLOCK
-        _block(collector, test, load, block, line, unit, has_iops=has_iops)
-        start += size
-
-
-def _block_size(version: str, fields: list[str]) -> int | None:
-    """How many fields a direction has: found by where its percentiles stand."""
-    first = next((index for index, text in enumerate(fields) if "%=" in text), None)
-    if first not in (11, 12):
-        return None
-    size = first + _LATENCIES + 4 + (11 if version == "5" else 5)
-    return size if len(fields) >= 2 * size else None
-
-
 def _is_block(block: list[str]) -> bool:
     return all(_COUNT.fullmatch(text.strip()) for text in block[:4])
 
 
-def _block(
-    collector: Collector,
-    name: str,
-    load: str,
-    block: list[str],
-    line: int,
-    unit: str,
-    *,
-    has_iops: bool,
+def _keep(collector: Collector, job: _Job) -> None:
+    name, load, unit = job.name, "", "µs"
+    if job.identity is not None:
+        name, load = job.identity.stem, job.identity.load
+        unit = time_unit(collector.result.tool_version)
+    if job.block_size is None:
+        message = (
+            f"The line ends after {len(job.fields)} values of job {name}: it is cut off, or its "
+            "fields are not those of fio's terse output."
+        )
+        collector.refuse(job.line, message)
+    for direction, block in job.blocks.items():
+        # Total KB, rate, (operations a second,) runtime; min, max, mean, deviation of slat and
+        # clat.
+        if block[0] != "0":
+            _keep_block(collector, test_name(name, direction), load, block, job.line, unit)
+
+
+def _keep_block(
+    collector: Collector, name: str, load: str, block: list[str], line: int, unit: str
 ) -> None:
-    # Total KB, rate, (operations a second,) runtime; min, max, mean, deviation of slat and clat.
-    if block[0] == "0":
-        return
     add_time = partial(
         collector.add, unit=unit, line=line, load=load, times=1000 if unit == "ns" else 1
     )
     collector.add(f"{name}_bw", block[1], "KB/s", line, load=load)
+    has_iops = len(block) != _OLDEST_BLOCK
     latencies = 4 if has_iops else 3
     if has_iops:
         collector.add(f"{name}_iops", block[2], "ops/s", line, load=load)
@@ -219,9 +211,8 @@ def _block(
         for text in block[latencies + 8 : latencies + 8 + _LATENCIES]:
             pair = _PERCENTILE.match(text)
             if pair is not None and pair[1].strip("0.,"):
-                percent = pair[1].replace(",", ".")
-                plain = percent.rstrip("0").rstrip(".") if "." in percent else percent
-                add_time(f"{name}_clat_p{plain}", pair[2])
+                percent = plain_percent(pair[1].replace(",", "."))
+                add_time(f"{name}_clat_p{percent}", pair[2])
     total = latencies + 8 + _LATENCIES
     if block[total + 1] != "0":
         add_time(f"{name}_lat_mean", block[total + 2])

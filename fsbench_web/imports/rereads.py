@@ -5,7 +5,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from django.contrib.auth.models import User
@@ -25,6 +25,7 @@ from fsbench_web.core.measurement_columns import (
     Column,
     MeasuredTest,
     MeasurementColumns,
+    UnreadableBlock,
     cells_of,
     encode,
     joined_columns,
@@ -33,15 +34,14 @@ from fsbench_web.core.measurement_columns import (
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
 from fsbench_web.core.workloads import workload_of as measured_workload
+from fsbench_web.imports.checks import unread_columns
 from fsbench_web.imports.dates import MeasuredDate, measured_date
 from fsbench_web.imports.models import Import, ImportedFile
 from fsbench_web.imports.plan import read_files
-from fsbench_web.imports.problems import ImportProblem, ImportRefused, WarningRow
-from fsbench_web.imports.rereads import kept_latencies
-from fsbench_web.imports.rereads.renewal import renewed_warnings
-from fsbench_web.imports.sources import SourceFile
+from fsbench_web.imports.problems import ImportProblem, ImportRefused, WarningRow, merged_warnings
+from fsbench_web.imports.sources import FileDescription, SourceFile
 from fsbench_web.imports.storing import existing_runs
-from fsbench_web.imports.workloads import workload_of
+from fsbench_web.imports.targets import workload_of
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Series, StateChange
 from fsbench_web.studies.scores import ingest, measurements, renamed
@@ -50,6 +50,7 @@ from fsbench_web.studies.series import lock_all, members_of, next_repeat, series
 
 MOST_LISTED = 1000
 """Changes of each kind that are listed one by one; all are counted."""
+_Kept = TypeVar("_Kept")
 ADDED, REMOVED, CHANGED, MOVED = "added", "removed", "changed", "moved"
 
 
@@ -173,9 +174,9 @@ def difference(artefact: Artefact) -> Difference:
     for run_id in sorted({*stored, *read}):
         _compare(run_id, _stored_run(stored.get(run_id, [])), read.get(run_id), comparison)
     _compare_dates(parsed, runs, comparison)
-    comparison.latencies = kept_latencies.distributions(artefact, parsed, runs)
+    comparison.latencies = _changed_distributions(artefact, parsed, runs)
     run_ids = {*runs.values()} or {artefact.run_id}  # an output may hold a log, and no number
-    comparison.over_time = kept_latencies.over_time(artefact, parsed, run_ids)
+    comparison.over_time = _changed_over_time(artefact, parsed, run_ids)
     comparison.changes_workload = _changes_workload(artefact.run, parsed, numbers)
     return comparison
 
@@ -354,6 +355,98 @@ def _changes_workload(run: Run, parsed: ParsedResult, numbers: FileNumbers) -> b
         changes = workload is not None and workload.pk != run.series.workload_id
         transaction.set_rollback(True)
     return changes
+
+
+def _changed_distributions(
+    artefact: Artefact, parsed: ParsedResult, runs: Mapping[OwnKey, int]
+) -> dict[int, list[Distribution]]:
+    """Distributions that would be stored, by run; only runs with changed distributions."""
+    by_repeat = {key[3]: run_id for key, run_id in runs.items()}
+    read: dict[int, list[Distribution]] = defaultdict(list)
+    for distribution in parsed.distributions:
+        if (run_id := by_repeat.get(distribution.repeat)) is not None:
+            read[run_id].append(replace(distribution, repeat=None))
+    try:
+        return _changed(read, latencies.of_output(artefact))
+    except UnreadableBlock:
+        return _changed(read, {})
+
+
+def _changed_over_time(
+    artefact: Artefact, parsed: ParsedResult, runs: Collection[int]
+) -> dict[int, list[LatencySeries]]:
+    """The same of latencies over time, which a file of several ``runs`` says of none of them."""
+    series = parsed.over_time if len(runs) == 1 else []
+    try:
+        stored = latencies.series_of_output(artefact)
+    except UnreadableBlock:
+        return {run_id: list(series) for run_id in runs}
+    return _changed({run_id: list(series) for run_id in runs if series}, stored)
+
+
+def _changed(
+    read: Mapping[int, list[_Kept]], stored: Mapping[int, list[_Kept]]
+) -> dict[int, list[_Kept]]:
+    return {
+        run_id: read.get(run_id, [])
+        for run_id in {*read, *stored}
+        if read.get(run_id, []) != stored.get(run_id, [])
+    }
+
+
+def renewed_warnings(
+    report: Mapping[str, Any], path: str, parsed: ParsedResult
+) -> list[WarningRow] | None:
+    """All warnings of the import whose ``report`` it is, those of the file at ``path`` anew; None
+    where they stay as they are.
+
+    What was said of its runs when they were stored (``remarks``) stays. Where the import is of
+    before these were kept apart, nothing is taken away; where there were too many warnings to be
+    kept, they stay.
+    """
+    stored: list[WarningRow] = report.get("warnings", [])
+    if any(row["file"] is None for row in stored):
+        return None
+    file_rows = [row for row in stored if row["file"] == path]
+    current_rows = [
+        warning.as_warning() for warning in merged_warnings(_file_problems(file_rows, path, parsed))
+    ]
+    names = {row["message"] for row in current_rows}
+    remarks = report.get("remarks")
+    remaining = [
+        row
+        for row in file_rows
+        if row["message"] not in names and (remarks is None or row in remarks)
+    ]
+    if _sorted([*current_rows, *remaining]) == _sorted(file_rows):
+        return None
+    place = next((number for number, row in enumerate(stored) if row["file"] == path), len(stored))
+    others = [row for row in stored[place:] if row["file"] != path]
+    return [*stored[:place], *current_rows, *remaining, *others]
+
+
+def _file_problems(
+    rows: Sequence[WarningRow], path: str, parsed: ParsedResult
+) -> list[ImportProblem]:
+    """What reading a file says today; columns that somebody left out are still left out."""
+    messages = {row["message"] for row in rows}
+    problems = []
+    for column in parsed.unread_columns:
+        for ignored in ((column[1],), None):
+            source = SourceFile(path, b"", 0, description=FileDescription(ignored=ignored))
+            (problem,), _ = unread_columns([column], source)
+            if ignored is None or problem.message in messages:
+                problems.append(problem)
+                break
+    return problems + [ImportProblem.of(warning, path) for warning in parsed.warnings]
+
+
+def _sorted(rows: Sequence[WarningRow]) -> list[str]:
+    # Imports of before there were codes have none.
+    return sorted(
+        repr([row["file"], row["line"], row["column"], row["message"], row["count"], row["lost"]])
+        for row in rows
+    )
 
 
 @transaction.atomic

@@ -1,1 +1,0 @@
-"""Files that are kept, read again with today's parsers."""
