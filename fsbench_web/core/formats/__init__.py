@@ -21,6 +21,7 @@ from fsbench_web.core.formats import (
     ior,
     mdtest,
     postmark,
+    sysbench,
     unsupported,
     vdbench,
     wrapped,
@@ -42,7 +43,6 @@ from fsbench_web.core.formats.result import (
     UnknownFormat,
     UnreadableFile,
 )
-from fsbench_web.core.formats.sysbench import fileio, others
 from fsbench_web.core.formats.tables import spreadsheet, table
 from fsbench_web.core.formats.tables.mapping import NeedsMapping
 from fsbench_web.core.formats.text import (
@@ -83,7 +83,14 @@ _TEXT = (
     *(table.parse, agent_lines.parse, elbencho.parse_csv, elbencho.parse_json, elbencho.parse),
     *(filemark.parse, composite.parse, report.parse, terse.parse, normal.parse),
     *(ior.parse_json, ior.parse_csv, mdtest.parse_ranks, throughput.parse, log.parse, aim7.parse),
-    *(postmark.parse, filebench.parse, fileio.parse, others.parse, mdtest.parse, ior.parse),
+    *(
+        postmark.parse,
+        filebench.parse,
+        sysbench.parse_fileio,
+        sysbench.parse,
+        mdtest.parse,
+        ior.parse,
+    ),
     *(io500.parse, diskspd_report.parse, crystaldiskmark.parse, dbench.parse, fs_mark.parse),
     *(vdbench.parse_flat, vdbench.parse_summary, vdbench.parse_totals, pgbench.parse),
     *(db_bench.parse, compilebench.parse, ioping.parse, hdparm.parse, dd.parse, bonnie.parse),

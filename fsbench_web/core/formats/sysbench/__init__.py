@@ -1,1 +1,0 @@
-"""sysbench: its file test, and its others."""
