@@ -114,9 +114,7 @@ def unit_problems(name: str, units: dict[str, int]) -> list[ImportProblem]:
 def unread_columns(
     columns: Iterable[tuple[int, str]], source: SourceFile
 ) -> tuple[list[ImportProblem], list[ImportProblem]]:
-    """Columns, (line, name), that nothing reads: the warnings of them, and the problems that those
-    are that nobody named, where somebody named any that are to be ignored.
-    """
+    """Warnings of columns, (line, name), that nothing reads, and problems of open ones."""
     ignored = source.description.ignored
     warnings, problems = [], []
     for line, word in columns:

@@ -19,9 +19,7 @@ _AHEAD = timedelta(days=1)
 
 @dataclass(frozen=True)
 class MeasuredDate:
-    """``at`` and ``source`` of a run, as ``Run.measured_at`` and ``measured_source`` keep them;
-    ``at`` is None where nobody says when.
-    """
+    """``Run.measured_at`` and ``measured_source``; ``at`` is None where nobody says when."""
 
     at: datetime | None = None
     source: dict[str, Any] = field(default_factory=dict)

@@ -1,8 +1,4 @@
-"""What folders and command lines say of the configuration that was measured. No database.
-
-A folder says it: one configuration a sub-folder. What a command line says is a guess that
-somebody confirms in the preview.
-"""
+"""What folders, names and command lines say of the measured configuration. No database."""
 
 import re
 from collections.abc import Sequence
@@ -26,9 +22,9 @@ class Guess:
 
 
 def folder_labels(paths: Sequence[str]) -> list[str]:
-    """For each path, the label its sub-folder gives it; "" where no folder says anything.
+    """For each path the label of its sub-folder, or "".
 
-    What all paths have in common tells nothing apart; it counts only where it is a label itself.
+    What all paths share tells nothing apart; it counts only where it is a label itself.
     """
     folders = [path.split("/")[:-1] for path in paths]
     common = 0
@@ -70,9 +66,7 @@ def name_label(path: str) -> str:
 
 
 def from_name(path: str) -> Guess:
-    """The file system that a file's name has among its words, with the options behind it that are
-    known: ``xfs-randread-1.json``, ``lab_ext4_noatime_run2.txt``.
-    """
+    """The file system among the words of a file's name, with the known options behind it."""
     words = names_of(path)[1].replace("-", "_").split("_")
     place = next((n for n, word in enumerate(words) if is_filesystem(word)), None)
     if place is None:
@@ -85,9 +79,7 @@ def from_name(path: str) -> Guess:
 
 
 def repeats_from_names(paths: Sequence[str]) -> dict[str, int]:
-    """The repeats that names count: those of files called alike but for a number at their end,
-    which goes from 0 or 1 without a gap.
-    """
+    """Repeats of files called alike but for a last number, from 0 or 1 without a gap."""
     groups: dict[str, dict[str, int]] = {}
     for path in paths:
         stem, bare = names_of(path)

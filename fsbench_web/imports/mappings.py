@@ -48,9 +48,7 @@ _MOST_OF_WORD, _MOST_OF_FORM = 60, 2000
 
 @dataclass(frozen=True)
 class ColumnPreview:
-    """A column of the table: number from 0, its header, what it is said to be a test of, whose
-    numbers it has (``said``), and whether it is not to be read.
-    """
+    """A column from 0: its header, test, unit, what was said of it, and whether it is ignored."""
 
     number: int
     header: str
@@ -101,9 +99,7 @@ class TablePreview:
 
 
 def table_preview(data: bytes, mapping: Mapping | None, first: int = 0) -> TablePreview:
-    """The table with ``mapping``, or with what its header says, from its column ``first`` on.
-    Raises UnreadableFile.
-    """
+    """The table with ``mapping`` or a proposed one, from column ``first``. Raises UnreadableFile."""
     table = _called(_table_or_problems, data, mapping, first)
     if isinstance(table, list):
         raise UnreadableFile(table)
@@ -319,9 +315,7 @@ def _called(
 
 
 def save(name: str, data: bytes, mapping: Mapping, user: User, team: Team | None = None) -> None:
-    """Keep a mapping by its name, for the next table with the same header; the same name of the
-    same author is replaced, and nobody else's. ``team``: one of the author's, which has it too.
-    """
+    """Keep a mapping by name for the next table with this header; ``team`` has it too."""
     with transaction.atomic():
         SavedMapping.objects.update_or_create(
             name=name,
@@ -361,9 +355,7 @@ def _read_digests(data: bytes, mappings: list[Mapping]) -> list[str]:
 
 
 def of(user: User) -> QuerySet[SavedMapping]:
-    """The mappings that somebody may use: their own, the newest first, and then those that members
-    of their teams keep for these.
-    """
+    """The mappings that somebody may use: their own first, then those of their teams."""
     teams = Team.objects.filter(pk=OuterRef("team"), members=user)
     lent = Exists(teams.filter(members=OuterRef("created_by")))
     is_others = Case(When(created_by=user, then=0), default=1)
@@ -395,8 +387,9 @@ def head_of(file: ImportFile) -> bytes:
 
 @transaction.atomic
 def apply(file: ImportFile, mapping: Mapping, name: str) -> None:
-    """Read a file so from now on; ``name`` is what it is kept by, or "". Raises Import.DoesNotExist
-    where its import was accepted, stored or discarded meanwhile: it is stored as it was previewed.
+    """Read a file so from now on. Raises Import.DoesNotExist if it was accepted meanwhile.
+
+    ``name`` is what the mapping is kept by, or "".
     """
     # Asked under the lock that whoever accepts it takes, too.
     Import.objects.select_for_update().get(pk=file.import_of_id, state=ImportState.PREVIEWED)

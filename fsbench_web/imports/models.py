@@ -11,8 +11,8 @@ from fsbench_web.studies.visibility import Visible
 
 
 class ImportState(models.TextChoices):
-    """``accepted`` waits for the importer (imports.queue). ``received`` is of version 0.11: it
-    waited to be checked, and expires after a day.
+    """``accepted`` waits for the importer. ``received`` is of version 0.11, and expires after a
+    day.
     """
 
     RECEIVED = "received"
@@ -103,9 +103,7 @@ class ImportedFile(models.Model):
 
 
 class RunContent(models.Model):
-    """A digest over a run's numbers (studies.scores.digests), to know the same
-    measurement again.
-    """
+    """A digest over a run's numbers, to know the same measurement again."""
 
     run = models.OneToOneField(
         Run, on_delete=models.CASCADE, primary_key=True, related_name="content"
@@ -116,8 +114,7 @@ class RunContent(models.Model):
 class SavedMapping(models.Model):
     """Which column is what, kept by its author for the next table with the same header.
 
-    It may say what a private study is of (its constants): its author alone has it, and the members
-    of ``team``, for as long as its author is one of them (imports.mappings).
+    It may name a private study: only its author and current members of ``team`` have it.
     """
 
     name = models.CharField(max_length=100)

@@ -74,11 +74,10 @@ class TooLargeForRequest(Exception):
 
 @dataclass(frozen=True)
 class ImportWork:
-    """How much it is to store an import; ``scores`` are tests with their loads, of each run.
+    """How much it is to store an import; ``scores`` are tests with loads, of each run.
 
-    A run takes 2 to 4 ms and so does a series, a score a tenth of that. A file of half a megabyte
-    can hold twenty thousand configurations: on SQLite its transaction would keep every other writer
-    waiting for a minute, behind a request that nobody waits for that long.
+    A run or a series takes 2 to 4 ms. On SQLite a large import would block every writer for a
+    minute.
     """
 
     runs: int
@@ -97,11 +96,10 @@ class ImportWork:
 
 @dataclass(eq=False)
 class PlannedRun:
-    """One run of an import: the numbers of a file that belong to one repeat of one configuration.
+    """One run of an import: the numbers of one repeat of one configuration in a file.
 
-    ``repeat`` is what somebody says, None: it is numbered. ``keys`` are what the file calls the
-    run. What is stored is filled in behind: its ``series``, its ``number`` among the repeats, the
-    ``digest`` of its numbers, and the ``run``, which it ``joins`` where this is there already.
+    ``repeat`` None: it is numbered. ``keys`` are what the file calls it. Storing fills in
+    ``series``, ``number``, ``digest`` and ``run``, which it ``joins`` where this is there already.
     """
 
     source: SourceFile
@@ -170,12 +168,11 @@ class PlannedRun:
 
 @dataclass
 class PlannedFile:
-    """One file, read: ``parsed`` and ``numbers`` are None, and ``problems`` say why, where it
-    cannot be. The numbers are not in ``parsed``.
+    """One file, read; ``parsed`` and ``numbers`` are None where ``problems`` say why not.
 
-    ``is_table``: it can be read once somebody says which column is what. ``is_unknown``: it is
-    neither output of a tool nor a table. ``is_no_sure_table``: it only looks like one.
-    ``is_job_file``: it says what fio's jobs did, and has no numbers.
+    ``is_table``: readable once somebody explains its columns. ``is_unknown``: no output and no
+    table. ``is_no_sure_table``: it only looks like one. ``is_job_file``: fio's jobs without
+    numbers.
     """
 
     source: SourceFile
@@ -210,8 +207,7 @@ class PlannedFile:
 class Plan:
     """All files of an import, and what is wrong with what was said beside them.
 
-    ``passed_over`` are files of an archive or a folder that hold no results: they are left out, and
-    named. ``left_out`` are those that somebody left out.
+    ``passed_over``: files of a folder without results. ``left_out``: those that somebody left out.
     """
 
     files: list[PlannedFile]
@@ -238,9 +234,7 @@ class Plan:
 
     @property
     def warnings(self) -> list[ImportProblem]:
-        """What is left out, and what else whoever imports should know; files that are not read
-        first.
-        """
+        """What is left out, and what else to know; files that are not read first."""
         left_out = [refusal("left_out", source.path, is_note=True) for source in self.left_out]
         file_warnings = (warning for file in self.files for warning in file.warnings)
         return merged_warnings([*left_out, *self._not_read, *file_warnings])
@@ -296,9 +290,9 @@ def plan_files(sources: Sequence[SourceFile], target: Target) -> Plan:
 def read_files(
     sources: Sequence[SourceFile], kilobyte: str
 ) -> tuple[list[PlannedFile], list[ImportProblem]]:
-    """The files that are not left out, read in a process with limits of time and memory.
+    """Read the files in a process with limits of time and memory, and say if it was stopped.
 
-    And that it was stopped. Job files count where they are left out, too.
+    Job files count where they are left out, too.
     """
     try:
         return reading.call(_read_files, sources, kilobyte), []
@@ -359,7 +353,7 @@ class _Descriptions:
     results: set[str] = field(default_factory=set)
 
     def beside(self, source: SourceFile) -> Beside:
-        """What holds for a file, by the names of files in its folder or one above.
+        """What other files say of a file's jobs, by their names: those in its folder or above.
 
         A file of its own name goes first. What stands above one result is said of a log alone.
         """
@@ -417,9 +411,7 @@ def _place_runs(planned: PlannedFile, target: Target, label: str) -> None:
 
 
 def labels_of(paths: Sequence[str], target: Target) -> list[str]:
-    """For each file the label that its folders give it. Where these are blocks and none is left to
-    say it, it is the file's own name, unless somebody said what all files are of.
-    """
+    """For each file the label of its folders, or its own name where the folders are blocks."""
     if target.blocks != FOLDERS:
         return guesses.folder_labels(paths)
     labels = guesses.folder_labels([_without_folder(path) for path in paths])

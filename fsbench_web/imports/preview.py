@@ -284,9 +284,7 @@ def _run(planned: PlannedRun, files: int) -> RunPreview:
 def corrections_of(
     form: AnyMapping[str, str], rows: Iterable[ImportFile], target: Target
 ) -> tuple[dict[int, Correction], list[ImportProblem]]:
-    """What the form says of each file that it holds, and what of it cannot be. What it says of all
-    files fills what is empty, or what ``target`` said of all of them before.
-    """
+    """What the form says of each file, or of all files where that is empty; and problems."""
     corrections, problems = {}, []
     for row in rows:
         if f"configuration-{row.pk}" not in form:

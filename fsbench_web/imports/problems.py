@@ -118,10 +118,9 @@ class WarningRow(ErrorRow):
 
 @dataclass(frozen=True)
 class ImportProblem:
-    """What is wrong. ``file`` is None for what was given with the files; ``run_id`` names the run
-    that already holds the numbers.
+    """What is wrong; ``file`` None: with what was given beside the files.
 
-    Of a warning: ``count`` places have it, and this is the first; ``is_note``: nothing is lost.
+    ``run_id``: the run that has the numbers. Of warnings: ``count`` places, the first is named.
     """
 
     message: str
@@ -237,9 +236,7 @@ def grouped(found: Iterable[ImportProblem]) -> list[ProblemGroup]:
 
 
 def merged_warnings(warnings: Iterable[ImportProblem]) -> list[ImportProblem]:
-    """Warnings in their order, what a file has several times once; of very many, those of what was
-    lost before the notes, and how many there are.
-    """
+    """Warnings in order, equal ones once; of very many, losses before notes and a count."""
     by_key: dict[tuple[str | None, str, bool], ImportProblem] = {}
     for warning in warnings:
         key = (warning.file, warning.message, warning.is_note)
@@ -272,9 +269,7 @@ class KnownRun(TypedDict):
 
 
 class ImportRefused(ValueError):
-    """Nothing of the import was stored. ``errors`` is the API's form of ``problems``.
-    ``is_forbidden``: the user has no right to it, whatever the files are.
-    """
+    """Nothing of the import was stored. ``is_forbidden``: the user has no right to it."""
 
     def __init__(self, problems: Sequence[ImportProblem], is_forbidden: bool = False) -> None:
         super().__init__("; ".join(problem.message for problem in problems))

@@ -131,11 +131,7 @@ def work_on(row: Import, stopping: threading.Event) -> None:
 
 
 def _store(row: Import, on_progress: OnProgress) -> None:
-    """Read the files again, and store them.
-
-    One transaction, on SQLite too, whose only writer it is: nobody can see half of an import, and
-    what was half stored is gone with it. It lasts a few milliseconds a run.
-    """
+    """Read the files again, and store them in one transaction."""
     target = Target(**row.target)
     plan = plan_files(uploads.sources_of(row), target)
     if row.created_by is None:  # the account was deleted; nobody's imports are those of commands
@@ -182,10 +178,9 @@ def _leave(row: Import, state: ImportState, report: dict[str, Any]) -> None:
 
 @contextmanager
 def _heartbeats(row: Import, stopping: threading.Event) -> Iterator[OnProgress]:
-    """Renew the claim and tell the progress from another thread, so that the work does not wait.
+    """Renew the claim and tell the progress from another thread.
 
-    SQLite has one writer: while the table is stored nothing can be told, and nobody else can
-    claim the row either.
+    On SQLite nothing can be told while the table is stored, and nobody can claim the row.
     """
     data: dict[str, Any] = {"phase": "Reading", "progress": 0.0}
     ended = threading.Event()

@@ -85,11 +85,10 @@ class ReadRun:
 
 @dataclass
 class Difference:
-    """What reading again would change: the plan made again, compared run by run by digests.
+    """What reading again would change, run by run by digests.
 
-    ``runs`` are those with other numbers, None for none. ``changes`` lists the first changes of
-    each kind, and ``counts`` has how many there are in each run; ``moved`` are numbers that stand
-    in another line only.
+    ``runs`` have other numbers, or None. ``changes`` lists the first of each kind, ``counts`` all
+    by run; ``moved`` numbers only stand in another line.
     """
 
     artefact: Artefact
@@ -397,12 +396,10 @@ def _changed(
 def renewed_warnings(
     report: Mapping[str, Any], path: str, parsed: ParsedResult
 ) -> list[WarningRow] | None:
-    """All warnings of the import whose ``report`` it is, those of the file at ``path`` anew; None
-    where they stay as they are.
+    """All warnings of an import, those of the file at ``path`` renewed; None: unchanged.
 
-    What was said of its runs when they were stored (``remarks``) stays. Where the import is of
-    before these were kept apart, nothing is taken away; where there were too many warnings to be
-    kept, they stay.
+    ``remarks`` on its runs stay. If they were not kept apart, nothing is taken away. If there were
+    too many warnings, they stay.
     """
     stored: list[WarningRow] = report.get("warnings", [])
     if any(row["file"] is None for row in stored):
@@ -451,7 +448,7 @@ def _sorted(rows: Sequence[WarningRow]) -> list[str]:
 
 @transaction.atomic
 def apply(artefact_id: int, digest: str, user: User) -> Difference:
-    """Store what reading again gives, and recompute the scores: all of it or nothing.
+    """Store what reading again gives, and recompute the scores, all or nothing.
 
     Raises Artefact.DoesNotExist, and ImportRefused when something changed since it was shown.
     """

@@ -32,13 +32,11 @@ YES = "yes"
 
 @dataclass(frozen=True)
 class Target:
-    """What the user says of the files. A table's own columns go before it.
+    """What the user says of all files. A table's own columns go before it.
 
-    ``blocks`` is FOLDERS where files in folders of the same name, such as ``repeat-1``, were
-    measured as a round; the files themselves do not say that.
-    ``kilobyte`` is what KB are, and MB of them, where the tool does not say it: "1000" or "1024".
-    ``repeats_differ`` is YES where they are repeats although they are far apart or headings differ.
-    ``strict``: nothing of the files may be left out.
+    ``blocks``: FOLDERS where folders of one name, such as ``repeat-1``, are a round. ``kilobyte``:
+    "1000" or "1024" bytes. ``repeats_differ``: YES for repeats that are far apart. ``strict``:
+    nothing is left out.
     """
 
     study: str
@@ -71,8 +69,8 @@ class Target:
 class FileDescription:
     """What somebody said of one file; empty where nothing was said.
 
-    ``ignored``: names of columns that are not to be read. Any other that nothing reads then refuses
-    the file. If ``ignored`` is None, it is a warning.
+    ``ignored``: columns that are not read. Other unread columns refuse the file, or warn if it is
+    None.
     """
 
     filesystem: str = ""

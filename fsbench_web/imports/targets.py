@@ -35,11 +35,7 @@ ALL_KNOWN = "known"
 
 @dataclass(frozen=True)
 class ImportResult:
-    """What an import stored. ``errors`` is always empty: with errors nothing is stored.
-
-    ``known`` are the runs that were passed over; ``id`` is None where no other was in the files.
-    ``warnings`` are what was not read, and what the numbers' readers should know.
-    """
+    """What an import stored. ``known`` runs were passed over; ``id`` None: there was no other."""
 
     id: int | None
     state: str

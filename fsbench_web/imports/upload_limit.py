@@ -66,8 +66,7 @@ class UploadLimit(FileUploadHandler):
 def limit_upload(view: View) -> View:
     """Refuse a POST with too large files with 413. Replaces csrf_protect for its view.
 
-    The check of the CSRF token reads the form, and with it the files, so the limit must be in
-    place before; hence csrf_exempt outside and csrf_protect inside.
+    The check of the token reads the files, so the limit must be in place before.
     """
     protected = csrf_protect(view)
 

@@ -1,6 +1,4 @@
-"""Uploads that are not stored yet: kept in the database until they are committed, discarded or a
-day old. What is corrected in the preview is kept with them.
-"""
+"""Uploads that are not stored yet, with their corrections, kept for a day at most."""
 
 import hashlib
 import json
@@ -31,11 +29,7 @@ KEPT_FOR = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Preview:
-    """A plan, and what storing it would give.
-
-    ``stored`` is None where the study refuses, and where it ``is_much``: to know what storing would
-    give it is done and taken back, which is the importer's work then (imports.plan).
-    """
+    """A plan, and what storing it would give; None where it is refused, or much (``is_much``)."""
 
     plan: Plan
     stored: Stored | None
@@ -59,8 +53,7 @@ class Correction:
 def store_upload(sources: Sequence[SourceFile], target: Target, user: User) -> Import:
     """Keep an upload of which at least one file can be read, so that the rest can be corrected.
 
-    Raises ImportRefused, and keeps nothing, where the study refuses, no file can be read, or this
-    person has as many uploads that wait as one may have.
+    Raises ImportRefused if none can, if the study refuses, or beyond the quota.
     """
     remove_expired()
     quota.refuse_beyond(user, sources)  # nothing is read in vain; asked again where it counts
@@ -89,9 +82,7 @@ def store_upload(sources: Sequence[SourceFile], target: Target, user: User) -> I
 
 
 def _counted_repeats(plan: Plan, target: Target) -> dict[str, int]:
-    """The repeats that the names of files count, where these measure the same and the study has no
-    runs yet: to further ones it gives the next numbers.
-    """
+    """Repeats by the numbers in file names, if these measure the same and the study is empty."""
     repeats = guesses.repeats_from_names([file.path for file in plan.files])
     if not repeats or Run.objects.filter(series__study__slug=target.study_slug()).exists():
         return {}
@@ -204,9 +195,7 @@ def columns_digest(row: Import) -> str:
 
 
 def refuse_other_columns(row: Import, columns: str | None) -> None:
-    """Raises ImportRefused where its columns were said otherwise since a preview was shown, whose
-    ``columns_digest`` this is; None: whoever asks saw none. The caller holds the lock.
-    """
+    """Raise ImportRefused if the columns differ from a shown preview's; None: none was shown."""
     if columns is not None and columns != columns_digest(row):
         raise ImportRefused([refusal("other_columns")])
 
@@ -259,8 +248,7 @@ def _rename(files: Sequence[ImportFile], old: Target, new: Target) -> None:
 
 
 def commit_stashed(row_id: int, user: User, columns: str | None = None) -> ImportResult | None:
-    """Store the files that were previewed; None when that was done before, or is the importer's
-    work, now or already: the state is accepted then.
+    """Store the previewed files; None if that was done before, or is the importer's work.
 
     Raises Import.DoesNotExist when the upload is gone, and ImportRefused.
     """
@@ -281,9 +269,7 @@ def commit_stashed(row_id: int, user: User, columns: str | None = None) -> Impor
 
 @transaction.atomic
 def discard(row_id: int, user: User) -> Target:
-    """Delete an upload that was not stored; what it was for. What is stored, or being stored,
-    stays. Raises Import.DoesNotExist where there is none to be discarded.
-    """
+    """Delete an upload that was not stored, and return its target. Raises Import.DoesNotExist."""
     # Asked under the lock: what is stored meanwhile would lose whom and where it came from.
     row = Import.objects.select_for_update().get(
         pk=row_id, state__in=quota.DISCARDABLE, created_by=user
@@ -306,10 +292,9 @@ def remove_expired() -> None:
 
 
 def with_paths(names: Sequence[str], paths: Any) -> list[str]:
-    """The names of uploaded files with the folders a browser gave beside them.
+    """The names of uploaded files with the folders that a browser gave beside them.
 
-    ``paths`` is what the form says, one for each file in their order; a browser sends names
-    without folders. What does not fit is left alone: folders are labels only.
+    ``paths`` are labels, one for each file; what does not fit is ignored.
     """
     if not isinstance(paths, list) or len(paths) != len(names):
         return list(names)

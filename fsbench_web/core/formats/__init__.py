@@ -143,9 +143,7 @@ def _other_formats(
 
 
 def _has_other_rates(other: Format, result: ParsedResult, lines: list[str]) -> bool:
-    """Whether another format of fio in the file has rates that are none of the result's, but for
-    their rounding: another run.
-    """
+    """Whether another fio output in the file has a rate that the result lacks: another run."""
     if result.tool != "fio":
         return False
     try:
@@ -170,9 +168,9 @@ def _rates(result: ParsedResult) -> dict[str, list[float]]:
 
 
 def _most_lines(data: bytes) -> int:
-    """How many lines a text may have: one that begins as JSON, XML or a table may have more.
+    """The most lines of a text, by its beginning: documents and tables may have more.
 
-    Raises UnreadableFile for a large table with a line that no table has: it is never decoded.
+    Raises UnreadableFile for a large table with an endless line, which is never decoded.
     """
     if len(data) <= _LARGE_BYTES and data.count(b"\n") <= MAX_LINES:
         return MAX_LINES
@@ -203,10 +201,9 @@ def _endless_line(data: bytes) -> int | None:
 
 
 def _with_losses(read: Parse, lines: list[str]) -> ParsedResult:
-    """What a tool's output holds, and warnings of the numbers in it that none are.
+    """Read the lines, and warn of values that are lost to NaN, infinity, a minus or a tag.
 
-    Most parsers pass over what does not look like their lines. What they would have read there, had
-    it been a number, is told by reading it as if it were. Tables refuse what is no number.
+    The lines are read again with numbers in these places. Tables refuse such words themselves.
     """
     result = read(lines)
     if result.tool == "table" or (changed := unsupported.with_numbers(lines)) is None:
@@ -242,11 +239,10 @@ def _format_of(head: list[str]) -> Format | None:
 def parse(
     name: str, data: bytes, beside: Beside = NOTHING_BESIDE, *, by_job: bool = False
 ) -> ParsedResult:
-    """What a file holds, whatever it is called: ``name`` is for messages, and for logs of fio.
+    """Read a file. Raises UnreadableFile with everything that is wrong.
 
-    These are bare numbers, and only their names say of what. ``beside``: what other files say of
-    fio's jobs. ``by_job``: tests of fio's JSON have the names of their jobs. Raises UnreadableFile
-    with everything that is wrong.
+    ``name`` is for messages, and says of what a fio log is. ``beside``: what other files say of
+    fio's jobs. ``by_job``: tests of fio's JSON are named after jobs.
     """
     if biff.recognises(data):
         return biff.parse(data)
@@ -279,10 +275,7 @@ def parse(
 def _unwrapped(
     lines: list[str], text_format: Format | None
 ) -> tuple[list[str], Format | None, list[str]]:
-    """Lines without what mail, terminals and CI put around them, their format, what was taken off.
-
-    Of several readings the one with the most values; as they are where nothing stands around them.
-    """
+    """The lines without what mail, terminals and CI put around them, their format, and remarks."""
     best, most = (lines, text_format, list[str]()), -2
     for plain, remarks in wrapped.layers(lines):
         plain_format = _format_of(lines_to_look_at(plain))

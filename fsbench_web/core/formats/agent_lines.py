@@ -1,8 +1,7 @@
-"""What the programs of fsbench's own agent print: one JSON object a line, one number an object.
+"""Numbers that fsbench's agent and other programs print: one JSON object a line.
 
-``{"fsbench": "mongo_create_real", "value": "0.512034", "unit": "s", "load": {"bytes": 100}}``; the
-load may be left out. Other lines (of a tool that was timed) may stand between. A program of
-anybody's own may print the same.
+``{"fsbench": "mongo_create_real", "value": "0.512034", "unit": "s", "load": {"bytes": 100}}``. The
+load may be left out, and other lines may stand between.
 """
 
 import json

@@ -1,7 +1,6 @@
-"""The table that AIM Multiuser Benchmark, Suite VII prints: jobs per minute by number of tasks.
+"""The table of AIM Multiuser Benchmark, Suite VII: jobs per minute by number of tasks.
 
-Source: what multitask.c prints, and tables in postings to the Linux kernel mailing list from 2005
-and 2006.
+Source: multitask.c, and tables posted to the Linux kernel mailing list in 2005 and 2006.
 """
 
 import re

@@ -1,9 +1,7 @@
 """Archives and compressed files -> the files in them, within limits that hold while unpacking.
 
-Nothing is written to disk: a member's path is a label that says which folder its numbers come
-from. zip (stored or deflated), tar, tar.gz, and a single file compressed with gzip. What a member
-may not be (a link, an archive, encrypted, a path out of the archive) comes as a problem in its
-place, so that all of them are told at once.
+Reads zip (stored or deflated), tar, tar.gz and gzip. Nothing is written to disk: paths are labels.
+A link, an archive, an encrypted member or a path out of the archive becomes a problem in its place.
 """
 
 import gzip
@@ -54,10 +52,9 @@ def is_archive(head: bytes) -> bool:
 
 
 def members(name: str, file: BinaryIO, max_bytes: int) -> Iterator[Member]:
-    """The files of an archive, one at a time, in its order; folders and desktop litter left out.
+    """The files of an archive in its order, without folders and desktop litter.
 
-    ``file`` can be read from any place; ``max_bytes`` is the most that all of it may unpack to.
-    Raises UnreadableFile when the archive itself is broken or goes beyond a limit.
+    ``max_bytes`` bounds what all of it unpacks to. Raises UnreadableFile for a broken archive.
     """
     head = file.read(_BLOCK)
     size = file.seek(0, io.SEEK_END)

@@ -1,10 +1,8 @@
 """When the runs of a file were measured, where the tool prints it.
 
-What is printed for each run is a line of its own, before the run's numbers or, of few tools, behind
-them. Few tools say in which time zone: what has none is the clock of the machine that measured.
-Sources: the tools' code (ctime(3) of IOzone, IOR, fio, fs_mark, AIM7 and db_bench; Flat.java of
-Vdbench; seconds since 1970 of fio's JSON) and the samples of tests. The seed in bonnie++'s CSV
-looks like such seconds, and is none.
+The date stands in a line before the run's numbers, or behind them for a few tools. A date without a
+time zone is of the clock of the measured machine. Sources: the tools' code and the samples of
+tests. The seed in bonnie++'s CSV looks like seconds since 1970, and is none.
 """
 
 import re
@@ -134,10 +132,7 @@ NAMED = frozenset(_LINES)
 def of_runs(
     format: str, lines: Sequence[str], values: Sequence[ParsedValue]
 ) -> dict[OwnKey, PrintedDate]:
-    """The date of each run that a file holds: the last before its first number, else the next.
-
-    ``at`` is None where the text is no date (30 February).
-    """
+    """The date of each run: the last before its first number, else the next."""
     kinds = _LINES.get(format, ())
     first: dict[OwnKey, int] = {}
     for value in values if kinds else ():

@@ -106,10 +106,7 @@ class _Run:
 
 @reads("elbencho", "elbencho", any_line(_HEADER.match))
 def parse(lines: list[str], collector: Collector) -> ParsedResult:
-    """All phases of all runs, which must be runs of one command.
-
-    Raises UnreadableFile where several runs do not say that they are, and where none has a result.
-    """
+    """Read all phases of all runs, which must be runs of one command."""
     result = collector.result
     runs: list[_Run] = []
     command = ""

@@ -17,10 +17,7 @@ def _recognises(lines: list[str]) -> bool:
 
 @reads("filemark", "filemark", _recognises)
 def parse(lines: list[str], collector: Collector) -> ParsedResult:
-    """Transactions/s, with those of each phase as samples, and files created/s.
-
-    Raises UnreadableFile.
-    """
+    """Read transactions/s, with those of each phase as samples, and files created/s."""
     result = collector.result
     root = next(documents(lines, _START))
     threads = root.number("threads")

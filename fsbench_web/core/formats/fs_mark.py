@@ -1,6 +1,4 @@
-"""The report of fs_mark 3: files a second of each iteration, and what it spent outside of them.
-
-With -v the table has the shortest, mean and longest time of each system call as well.
+"""The report of fs_mark 3: files/s of each iteration, its overhead, and times of calls (-v).
 
 Source: fs_mark's README, and output of 3.3.
 """

@@ -294,10 +294,7 @@ def _csv_row(collector: Collector, row: dict[str, str], line: int) -> None:
 
 @reads("ior-json", "ior", any_line(_JSON_MARK.search), has_long_lines=True)
 def parse_json(lines: list[str], collector: Collector) -> ParsedResult:
-    """All summaries, or all repetitions where there is none.
-
-    Raises UnreadableFile for JSON that is cut off or says no rate.
-    """
+    """Read all summaries, or all repetitions where there is none."""
     result = collector.result
     for root in documents(lines):
         tests = root.objects("tests")

@@ -93,10 +93,7 @@ Json = Bins | JsonObject | JsonList | Number | str | bool | None
 
 
 def documents(lines: Sequence[str], start: re.Pattern[str] = _START) -> Iterator[JsonObject]:
-    """The objects that begin where ``start`` is found, each behind the one before.
-
-    Raises UnreadableFile.
-    """
+    """The objects that begin where ``start`` is found, in order. Raises UnreadableFile."""
     reader = _Reader(lines)
     position = 0
     while (found := start.search(reader.text, position)) is not None:

@@ -15,10 +15,9 @@ Parameters = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong, or worth knowing, at one place of a file.
+    """What is wrong, or worth knowing, at one place of a file, from line and column 1.
 
-    ``line`` and ``column`` count from 1. ``is_note``, of warnings: nothing is missing for it.
-    ``code`` says which kind of problem it is, for programs, and ``parameters`` what it names: the
+    ``is_note``: a warning that loses nothing. Programs go by ``code`` and ``parameters``; the
     message is made of both ("" where a kind has no code yet).
     """
 
@@ -58,10 +57,10 @@ def too_many_values(line: int | None) -> Problem:
 
 
 class UnreadableFile(ValueError):
-    """A file that cannot be read, with all its problems at once; its text is whole sentences.
+    """A file that cannot be read, with all its problems.
 
-    ``units`` are those of the rows that can be read, each with its first line, so that who knows
-    units can tell the wrong ones along with the rest.
+    ``units`` of readable rows, each with its first line, so wrong units are told along with the
+    rest.
     """
 
     def __init__(
@@ -84,18 +83,14 @@ class NoSureTable(UnreadableFile):
 class ParsedValue:
     """One number that the file holds.
 
-    ``test`` is a name of the contract (write, rewrite, ...) or the tool's own; sizes are KB of 1024
-    bytes, None for a test without them; ``unit`` as fsbench writes units (KB/s, ops/s, µs, s).
-    ``line`` is where the number stands. ``filesystem``, ``configuration``, ``hardware``,
-    ``kernel``, ``repeat`` and ``block`` (what was measured as a round) are set when the file itself
-    says what the number belongs to. A tool's output that holds the same test more than once counts
-    its repeats from 1.
+    ``test`` is a name of the contract (write, rewrite, ...) or the tool's own. Sizes are KB of 1024
+    bytes, or None. What the file says of its run is in ``filesystem``, ``configuration``,
+    ``hardware``, ``kernel``, ``repeat`` and ``block`` (a round). Tools' output counts its repeats
+    from 1.
 
-    ``load`` is what worked at the same time, as ``threads=8`` or ``iodepth=16,jobs=4`` (names in
-    alphabetical order, see ``load_text``); empty where nothing says it. ``samples`` are the
-    values of the intervals in order, in the same unit, where the tool prints them. ``is_steady`` is
-    the tool's own word on whether it had come to the steady state at which it was to stop; None
-    where it was not to.
+    ``load`` is as ``load_text`` writes it, "" if unknown. ``samples`` are the values of the
+    intervals. ``is_steady``: whether the tool says that it reached its steady state; None: it had
+    none to reach.
     """
 
     test: str
@@ -139,18 +134,13 @@ def stored_key(stored: Sequence[Any]) -> OwnKey:
 
 
 def names_kernels(keys: Iterable[OwnKey]) -> bool:
-    """Whether any of the keys of an import has a kernel. Where none has, its file is read without:
-    the column was left out, or fsbench did not read it then.
-    """
+    """Whether an import has kernels; if not, its file is read without that column."""
     return any(kernel for *_, kernel in keys)
 
 
 @dataclass(frozen=True)
 class PrintedDate:
-    """When a run was measured, as a file prints it: ``text`` exactly, in its line.
-
-    ``at`` has no time zone where the file names none, and is None where the text is no date.
-    """
+    """A date that a file prints; ``at`` may lack a time zone, and is None for no date."""
 
     at: datetime | None
     text: str
@@ -158,9 +148,8 @@ class PrintedDate:
 
 
 def load_text(**counts: int | None) -> str:
-    """A load as measurements keep it: ``load_text(jobs=4, iodepth=16)`` is iodepth=16,jobs=4.
-
-    What is None is not said, and left out.
+    """A load as measurements keep it, without None: ``load_text(jobs=4, iodepth=16)`` is
+    iodepth=16,jobs=4.
     """
     return ",".join(f"{name}={n}" for name, n in sorted(counts.items()) if n is not None)
 
@@ -169,10 +158,8 @@ def load_text(**counts: int | None) -> str:
 class ParsedResult:
     """All numbers of one file.
 
-    ``modes`` are settings of the tool, as it prints them, that change what its numbers mean
-    (O_DIRECT, fsync in the times). Only runs with the same modes are repeats of each other.
-    ``complete`` is False when the file ends before the tool did; its numbers are still numbers.
-    ``warnings`` are what was left out, what the tool says went wrong, and notes on the numbers.
+    ``modes`` are settings that change what the numbers mean: only runs with the same are repeats.
+    ``complete`` is False when the file ends before the tool did. ``warnings`` are losses and notes.
     """
 
     format: str

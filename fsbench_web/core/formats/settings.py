@@ -1,8 +1,7 @@
 """What of a command line and of printed settings makes two outputs the same workload. Pure.
 
-Each format says as data which options may differ between repeats: paths, seeds, how often it is
-repeated, and what the output says in another place (tasks are the load). Everything else makes
-another workload, whatever it is: a false difference splits a series, a false repeat a result.
+Each format names the options that may differ between repeats. All others make another workload: a
+false difference splits a series, a false repeat spoils a result.
 """
 
 import re
@@ -16,10 +15,10 @@ _NEGATIVE = re.compile(r"-[0-9.]+")
 
 
 def of_command(command: str, may_differ: Collection[str]) -> tuple[str, ...]:
-    """The options of a command line that are part of the workload, each with its values, sorted.
+    """The options of a command line that are part of the workload, with their values, sorted.
 
-    ``may_differ``: "-d" with whatever follows it, "--log" and "--log=…", or "-O log" for the
-    "-O log=…" of an option that says many things.
+    ``may_differ``: "-d", "--log", or "-O log" for the "-O log=…" of an option that says many
+    things.
     """
     try:
         words = shlex.split(command)

@@ -35,18 +35,15 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def underflows(text: str, value: float) -> bool:
-    """Whether ``value``, read of ``text``, is no zero and less than MIN_VALUE; also where it is
-    zero only because no float is as small.
-    """
+    """Whether a number is below MIN_VALUE and no zero, also if its float is zero."""
     if value == 0:
         return _DIGIT(text.lower().partition("e")[0]) is not None
     return 0 < value < MIN_VALUE
 
 
 def lines_of(data: bytes, limit: int = MAX_LINES) -> list[str]:
-    """The lines of a text file, without their ends. Only the last one may lack its newline.
+    """The lines of a UTF-8 or UTF-16 text, without their ends and terminal codes.
 
-    UTF-8 and UTF-16, each with or without a byte order mark. Codes of a terminal are taken off.
     Raises UnreadableFile for an empty file and for binary content.
     """
     if not data.strip():
@@ -94,10 +91,7 @@ def remarks_on(data: bytes) -> list[str]:
 
 
 def _bare_utf_16(data: bytes) -> str:
-    """The encoding of a file that is UTF-16 without a mark, as Windows' shells write; "" for none.
-
-    Latin text has a NUL for the second byte of each character.
-    """
+    """The encoding of UTF-16 without a mark, by the NUL in each Latin character; "" for none."""
     head = data[:4096]
     if data.startswith(_UTF_16) or len(data) % 2:
         return ""
@@ -118,9 +112,7 @@ def beyond_measure(word: str, unit: str) -> str:
 
 
 def check_lengths(lines: list[str], excused: str = "") -> None:
-    """Refuse lines that no tool prints; what begins with ``excused`` may be long. Raises
-    UnreadableFile.
-    """
+    """Refuse long lines, but not those that begin with ``excused``. Raises UnreadableFile."""
     too_long = (
         Problem(
             number,
@@ -135,10 +127,7 @@ def check_lengths(lines: list[str], excused: str = "") -> None:
 
 
 def lines_to_look_at(lines: list[str]) -> list[str]:
-    """The lines by which a format is recognised: many, but not without end.
-
-    What a terminal or a progress display put before a tool's output may be long.
-    """
+    """The lines by which a format is recognised: many, each cut to the longest that tools print."""
     return [line[:MAX_LINE_LENGTH] for line in lines[:_LOOKED_AT]]
 
 
@@ -165,10 +154,7 @@ def _decoded(data: bytes) -> str:
 
 
 def as_utf8(data: bytes) -> bytes:
-    """The output of a tool that ran here, for its parser: each byte that is no text is U+FFFD.
-
-    An upload is refused for one; a run that has ended well is not failed for it.
-    """
+    """The output of a tool that ran here; bytes that are no text become U+FFFD."""
     return data.decode("utf-8", "replace").encode()
 
 

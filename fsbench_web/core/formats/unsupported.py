@@ -1,6 +1,4 @@
-"""What people do upload and fsbench does not read, each with what to do instead; and the numbers
-of a tool's output that none are. Pure.
-"""
+"""What people upload and fsbench does not read, and words where numbers should be."""
 
 import re
 from collections import defaultdict
@@ -41,10 +39,7 @@ _TEXTS = (
 
 
 def packed_problem(data: bytes) -> str:
-    """Why a file that is no text is not read, and what to do; "" where this module does not know.
-
-    ``data`` is the file, or its first 100 bytes at least.
-    """
+    """Why a file that is no text is not read, by its first 100 bytes; "" if unknown."""
     for magic, name in _PACKED:
         if data.startswith(magic):
             return (
@@ -111,8 +106,9 @@ _ODD = re.compile(
 
 
 def with_numbers(lines: Sequence[str]) -> tuple[list[str], dict[int, str]] | None:
-    """The lines with numbers, as wide, where NaN, an infinity or a negative number stands, and
-    without tags; and by line, from 1, what stood there. None where there is nothing such.
+    """The lines with numbers in place of NaN, infinities and minuses, and without tags.
+
+    Also what stood there, by line from 1. None where there is nothing such.
     """
     odd: dict[int, list[str]] = defaultdict(list)
     changed = list(lines)

@@ -1,7 +1,6 @@
 """What the parsers of tool output share: names of tests, numbers as printed, repeats in one file.
 
-A number is kept as printed, or converted by a whole factor in decimal arithmetic, so that the
-conversion is exact.
+Numbers are kept as printed, or converted exactly by a factor in decimal arithmetic.
 """
 
 import hashlib
@@ -45,10 +44,9 @@ def number(text: str, times: Decimal | int = 1) -> float | None:
 
 
 def test_name(*parts: str) -> str:
-    """The name of a test from words of the file: ``test_name("Rand Read", "iops")``.
+    """The name of a test from words of the file, in lower case.
 
-    Lower case, with "_" for what a name cannot hold. One that is too long is cut and ends with a
-    digest of all of it, so that two of them stay two.
+    One that is too long is cut and ends with a digest of all of it.
     """
     words = [re.sub(r"[^a-z0-9.-]+", "_", part.lower()).strip("_.-") for part in parts]
     name = "_".join(word for word in words if word) or "unnamed"
@@ -88,8 +86,7 @@ def value_key(value: ParsedValue) -> Key:
 def numbered_repeats(blocks: Sequence[Sequence[ParsedValue]]) -> list[ParsedValue]:
     """The values of a file's reports in order, with ``repeat`` set where reports are repeats.
 
-    A report is the repeat after the last one that measured any of the same: a report of another
-    load goes with the first, whatever else either lacks.
+    A report is the repeat after the last one that measured any of the same.
     """
     last: dict[Key, int] = {}
     placed: list[tuple[int, ParsedValue]] = []
@@ -111,10 +108,7 @@ def numbered_repeats(blocks: Sequence[Sequence[ParsedValue]]) -> list[ParsedValu
 
 @dataclass
 class Collector:
-    """The values of a file as they are found, with what is wrong about others.
-
-    ``is_steady`` is what the tool says of the values that are added next (ParsedValue).
-    """
+    """The values of a file as they are found; ``is_steady`` is of the values added next."""
 
     result: ParsedResult
     is_steady: bool | None = None
@@ -126,10 +120,7 @@ class Collector:
     _places: list[int] = field(default_factory=list)
 
     def begin(self, settings: Iterable[str] = ()) -> None:
-        """A further report starts: what it measures again is a repeat.
-
-        ``settings`` are those it was made with; they become modes of the result.
-        """
+        """Begin a further report, made with ``settings``: what it measures again is a repeat."""
         self._blocks.append([])
         self._settings.append(())
         self.made_with(settings)
@@ -157,10 +148,9 @@ class Collector:
         filesystem: str = "",
         hardware: str = "",
     ) -> None:
-        """Keep the number ``text`` times a factor, in ``unit``.
+        """Keep the number ``text`` times a factor, in ``unit``; ``sizes`` are in KB.
 
         A printed 0 is nothing measured, or less than the tool can print: it stays missing.
-        ``sizes`` are record and file size in KB.
         """
         value = number(text, times)
         if value is None:

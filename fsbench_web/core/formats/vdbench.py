@@ -280,8 +280,7 @@ def _samples(
 ) -> list[float]:
     """What the intervals have of a kind (``iops``, ``read_response``); ``rows`` are texts by kind.
 
-    Vdbench prints 0 where nothing was done, and where it took less than the last digit. An interval
-    without an operation has no latency: it is left out, which a note says.
+    Vdbench prints 0 where nothing was done. Such an interval has no latency, which a note says.
     """
     values, idle = [], 0
     for row in rows:

@@ -1,7 +1,6 @@
-"""What mail programs, terminals and CI put around a tool's lines: taken off, line by line. Pure.
+"""Take off what mail programs, terminals and CI put around a tool's lines. Pure.
 
-Lines keep their numbers. The prefixes of a mail, of ``cat -n``, of a diff, of containers, and the
-time stamps of CI are known. A prefix must stand before nearly all lines.
+Known are mail, ``cat -n``, diffs, containers and CI time stamps, before nearly all lines.
 """
 
 import quopri
@@ -41,10 +40,7 @@ _HAS_BLANKS = re.compile("[\u00a0\u2007\u202f\ufeff\u200b]")
 
 
 def layers(lines: Sequence[str]) -> Iterator[tuple[list[str], list[str]]]:
-    """The lines without the outermost of what stands around them, then without the next, and so on.
-
-    Each with a sentence for each thing taken off; nothing where nothing stands around them.
-    """
+    """The lines without the outermost wrapping, then without the next, each with remarks."""
     plain, remarks = list(lines), list[str]()
     if any(_HAS_BLANKS.search(line) for line in plain if not line.isascii()):
         plain = [line.translate(_BLANKS) for line in plain]
@@ -127,9 +123,8 @@ _KINDS = (
 
 
 def from_quoted_printable(lines: list[str]) -> tuple[list[str], list[str]]:
-    """The lines of a mail as it was written, where it is quoted-printable (RFC 2045, 6.7).
-
-    With a sentence that says so; the lines as they are where it is not.
+    """The lines of a quoted-printable mail (RFC 2045, 6.7) decoded, with a remark; else as they
+    are.
     """
     marked = [line for line in lines if "=" in line]
     escaped = [line for line in marked if line.count("=") == len(_ESCAPE.findall(line))]

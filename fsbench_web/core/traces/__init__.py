@@ -1,4 +1,1 @@
-"""What a system did, read from its traces, as the parts of a work profile. Pure.
-
-Kept are counts by operation and size: no names of files, and nothing of what is in them.
-"""
+"""What a system did, by its traces, as parts of a work profile: counts without file names. Pure."""

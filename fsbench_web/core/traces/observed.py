@@ -73,9 +73,7 @@ class ObservedWorkload:
         length: int,
         seconds: float = 0.0,
     ) -> None:
-        """One access: random if it begins neither at the end of the previous one nor at the
-        beginning.
-        """
+        """Count one access: random if it begins neither at the end of the last one nor at 0."""
         if length <= 0:
             self.skipped["accesses of no bytes"] += 1
             return

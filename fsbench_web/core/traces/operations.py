@@ -30,9 +30,10 @@ class UnreadableOutput(ValueError):
 
 @dataclass(frozen=True)
 class OperationTrace:
-    """``latencies``: {operation: counts by bin}. ``total_ns``: their sums. ``bytes_of``: of reads
-    and writes. ``failed``: with an error. ``queued`` (libaio, io_uring) and ``without_end``: no
-    latency. ``is_cut``: the trace ended at its bound. ``lost``: messages of bpftrace.
+    """Counts of bins, sums in ns, bytes and failures by operation.
+
+    ``queued`` (libaio, io_uring) and ``without_end`` have no latency. ``is_cut``: it ended at its
+    bound.
     """
 
     by: str

@@ -187,9 +187,7 @@ def read_blkparse(lines: Iterable[str]) -> ObservedWorkload:
 
 
 def read_biosnoop(lines: Iterable[str]) -> ObservedWorkload:
-    """The head names the columns; ``comm`` may hold spaces, so they are counted from the
-    end.
-    """
+    """Read by the named columns, from the end: ``comm`` may hold spaces."""
     observed = ObservedWorkload("biosnoop", has_times=True, is_device=True)
     columns: list[str] = []
     for number, line in enumerate(lines, start=1):

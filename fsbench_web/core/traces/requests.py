@@ -1,13 +1,9 @@
 """Requests of a device as two pictures: how long they took, and where they went when. Pure.
 
-Latencies are counted in bins of powers of two microseconds, as biolatency of BCC and bpftrace does
-(B. Gregg, "BPF Performance Tools", 2019, section 9.3.1). The map counts requests by the place of
-their first sector and the time at which they were issued, in equal parts of device and time.
-
-Events are lines of tracefs' ``trace_pipe`` with ``block:block_rq_issue`` and
-``block:block_rq_complete`` (include/trace/events/block.h). Times are seconds with microseconds,
-sectors are of 512 bytes. Letters of RWBS: an F before the operation is a flush before it
-(PREFLUSH), the operation is R, W, D (discard), F (flush) or N (anything else).
+Latencies are counted in bins of powers of two microseconds, as BCC's biolatency does. The map
+counts requests by first sector and time of issue. Events are lines of tracefs' ``trace_pipe``
+(include/trace/events/block.h). Letters of RWBS: F before the operation is a flush, the operation is
+R, W, D (discard), F (flush) or N (anything else).
 """
 
 import re
@@ -97,10 +93,9 @@ def read_events(lines: Iterable[str]) -> Requests:
 
 @dataclass(frozen=True)
 class RequestTrace:
-    """``latencies``: {operation: counts by bin}. ``maps``: {operation: {(part of the time, part of
-    the device): requests}}. ``seconds``: from the first request to the last kept event.
+    """``latencies`` by bin; ``maps``: {operation: {(part of time, part of device): requests}}.
 
-    ``is_cut``: the trace ended at its bound. ``outside``: began beyond the device.
+    ``is_cut``: it ended at its bound. ``outside``: began beyond the device.
     """
 
     seconds: float

@@ -1,7 +1,6 @@
 """``strace -f -T`` of reads and writes (strace 4 to 6; with -o, -tt, -y or without).
 
-Follows files from openat to close, with offsets as the kernel keeps them. Counts sockets, pipes and
-files opened before.
+Follows files from openat to close. Sockets, pipes and files opened before are only counted.
 """
 
 import re
@@ -68,10 +67,10 @@ def recognises(head: list[str]) -> bool:
 
 
 class Processes:
-    """Which process a line is of, and what that process has open.
+    """Which process a line is of, and what it has open; ``unnamed`` is that of lines without a
+    name.
 
-    strace names no process while there is only one (without -o). A child may act before the call
-    that made it returns. ``unnamed``: the process of lines without a name.
+    A child may act before the call that made it returns.
     """
 
     def __init__(self) -> None:

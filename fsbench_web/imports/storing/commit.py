@@ -37,14 +37,11 @@ def import_uploads(
     columns: dict[str, Any] | None = None,
     left_out: Sequence[str] = (),
 ) -> ImportResult:
-    """Store all files, (name, open file), as runs of a study, which is made when it is new.
+    """Store all files, (name, open file), as runs of a study, in one transaction.
 
-    Files are repeats of each other unless they say otherwise; an archive has one configuration a
-    sub-folder. One transaction: raises ImportRefused with all problems, and nothing is stored then.
-    Files are read piece by piece. With ``only_new`` a run whose very numbers the study has already
-    is passed over, not refused. ``within_request``: raises TooLargeForRequest, and nothing is
-    stored, for more than a request does. ``given`` and ``columns`` (a mapping): what holds for each
-    of the files. ``left_out``: names of files that are not to be read (imports.sources.leave_out).
+    Raises ImportRefused with all problems. ``only_new``: runs that are known are passed over.
+    ``within_request``: raises TooLargeForRequest for more than a request stores. ``given`` and
+    ``columns`` hold for each file. ``left_out``: names of files that are not read.
     """
     target = target.stripped()
     files = leave_out(unpack([(safe_name(name), file) for name, file in uploads]), left_out)
@@ -90,8 +87,8 @@ def commit(
 ) -> ImportResult:
     """Store what was planned, and note it in ``row``. The caller holds the transaction.
 
-    ``passed_over`` takes what is there already; None: it is refused. ``notes`` is what is to be
-    said of the files besides. Raises ImportRefused; the caller's transaction must not commit then.
+    ``passed_over`` takes known runs; None: they are refused. ``notes`` are added to the warnings.
+    Raises ImportRefused; the transaction must not commit then.
     """
     plan.check()
     was_kept, row.state = row.pk is not None, ImportState.DONE
@@ -117,9 +114,7 @@ def commit(
 
 
 def preview(plan: Plan, target: Target, user: User | None) -> Stored:
-    """What ``commit`` would do with the files that have no problem, by doing it and taking all of
-    it back. Raises ImportRefused when the study takes no runs.
-    """
+    """What ``commit`` would do with the good files, taken back. Raises ImportRefused."""
     with transaction.atomic():
         row = Import.objects.create(target=target.__dict__, created_by=user)
         good_files = (file for file in plan.files if not file.problems)

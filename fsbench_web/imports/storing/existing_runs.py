@@ -22,12 +22,10 @@ MOST_COMPARED = 1_000_000
 
 @dataclass
 class ExistingRuns:
-    """What a series holds: its finished runs by the digest of their numbers; all its repeats,
-    whatever became of them, with their runs (None: one of this very import) and their blocks; the
-    number of the next one; and its finished runs in their order, of which is read what
-    ``quality.basis_of`` wants, and ``_READ``. ``measured`` is what they measured, None
-    where nobody asked or where that is too much. Parts of runs that came as several files are in
-    ``runs`` too.
+    """What a series holds: finished runs by digest, all repeats with their runs and blocks.
+
+    A repeat of this import has no run yet. ``measured``: None if not asked for, or too much.
+    ``runs`` also has parts of runs that came as several files.
     """
 
     runs: dict[str, Run] = field(default_factory=dict)
@@ -52,10 +50,9 @@ class ExistingRuns:
 
 
 def of_series(serieses: Iterable[Series], *, with_cells: bool = False) -> dict[int, ExistingRuns]:
-    """What each series holds, by its key. Whoever goes by it holds their locks (series.lock_all).
+    """What each series holds, by its key. The caller holds their locks (series.lock_all).
 
-    A finished run without a digest (measured here, or read again since) is counted now.
-    ``with_cells``: what its runs measured is read too.
+    Missing digests are counted now. ``with_cells``: what its runs measured is read too.
     """
     by_series = {series.pk: ExistingRuns() for series in serieses}
     runs = Run._base_manager.filter(series__in=by_series).order_by("pk")

@@ -17,9 +17,7 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True)
 class KnownFile:
-    """A file that is kept already: with the import that brought it, or else (``import_id`` is
-    None) as an output of the run. The latest of ``times``, all in studies that whoever asks sees.
-    """
+    """A file that is kept already, by an import or as a run's output (``import_id`` None)."""
 
     import_id: int | None
     run_id: int

@@ -29,11 +29,9 @@ _MOST_LETTERS = 200
 
 @dataclass
 class Numbering:
-    """What becomes of the runs of an import: repeats with their numbers, in order; what refuses it;
-    and what whoever imports should know.
+    """Which repeat each run of an import becomes, what refuses it, and remarks.
 
-    ``existing`` is what the series hold, by key, and counts on. ``passed_over`` takes what is there
-    already; None: it is refused.
+    ``existing``: what the series hold. ``passed_over`` takes known runs; None: they are refused.
     """
 
     existing: Mapping[int, ExistingRuns]
@@ -97,10 +95,7 @@ class Numbering:
         return None
 
     def _repeat_of(self, entry: PlannedRun, existing: ExistingRuns, cells: Cells) -> int | None:
-        """The repeat that is said, or that a run is a part of: it measures nothing that this has.
-
-        None: it is a further one, or where a repeat is said, that one is taken.
-        """
+        """The repeat that is said, or that a run is part of; None: a further one, or taken."""
 
         def may_be(repeat: int) -> bool:
             is_new = repeat in existing.repeats and existing.repeats[repeat] is None
@@ -224,11 +219,10 @@ def _given_twice(run: PlannedRun, content: Content) -> ImportProblem | None:
 
 
 def _duplicate(entry: PlannedRun, same: Run | PlannedRun | None) -> Run | PlannedRun | None:
-    """The run, or that of this import, which holds the very same measurement, or None.
+    """The stored or planned run that holds the very same measurement, or None.
 
-    Who numbers the repeats, in a table or in the preview, says that they are several, also when a
-    coarse clock gave two of them the same numbers; the same file sent again is then told by its
-    numbers of repeats. A tool that ran several times in one file may print the same each time.
+    Who numbers the repeats says that they are several: a coarse clock may give equal numbers. A
+    tool that ran several times in one file may print the same each time.
     """
     counts_repeats = entry.keys[0][3] is not None or bool(entry.block)
     if isinstance(same, PlannedRun) and same.source is entry.source and counts_repeats:

@@ -58,10 +58,7 @@ def _with_runs(runs: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Run]]:
 
 @dataclass(frozen=True)
 class Stored:
-    """What ``store_runs`` did; with ``problems`` the caller's transaction must not commit.
-
-    Several of ``runs`` may be parts of one. ``remarks`` are what whoever imports should know.
-    """
+    """What ``store_runs`` did; with ``problems`` the transaction must not commit."""
 
     study: Study
     study_is_new: bool
@@ -78,11 +75,10 @@ def store_runs(
     passed_over: list[KnownRun] | None = None,
     on_progress: OnProgress = lambda phase, share: None,
 ) -> Stored:
-    """Number runs, and store those that nothing stands against, with their scores.
+    """Number runs, and store the good ones with their scores. The caller holds the transaction.
 
-    The caller holds the transaction. ``row`` is written with the first run where it is new.
-    ``passed_over`` takes what is there already; None: it is refused. Raises ImportRefused for a
-    study that takes no runs.
+    ``row`` is written with the first run if it is new. ``passed_over`` takes known runs; None: they
+    are refused. Raises ImportRefused for a study that takes no runs.
     """
     study, is_new = study_for(target, user)
     # Whether they may is decided. What a run is numbered and how it is judged must not depend on

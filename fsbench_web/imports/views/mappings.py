@@ -32,9 +32,7 @@ DELIMITERS = ((",", "comma"), (";", "semicolon"), ("tab", "tab"), ("|", "vertica
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.IMPORT)
 def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
-    """Say which column is what. ``look`` shows the table as it is said and keeps nothing; ``go``
-    shows other columns.
-    """
+    """Say which column is what. ``look`` only shows the table so; ``go`` shows other columns."""
     file = (
         ImportFile.objects.select_related("import_of")
         .filter(
@@ -109,9 +107,7 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
 def keep(
     user: User, file: ImportFile, data: bytes, values: Mapping, name: str, team: Team | None
 ) -> None:
-    """Read the file so from now on; with a name it is offered for others with the same header.
-    Raises Import.DoesNotExist as ``mappings.apply`` does.
-    """
+    """Read the file so, and keep a named mapping. Raises Import.DoesNotExist as ``apply`` does."""
     mappings.apply(file, values, name)
     if name:
         mappings.save(name, data, values, user, team)

@@ -39,9 +39,7 @@ _MICRO: dict[str, Decimal | int] = {"ns": Decimal("0.001"), "us": 1, "ms": 1000,
 
 
 def _size(summary: re.Match[str]) -> str:
-    """The size of a request by what all of them moved, where none is printed (-q, -R): both are
-    rounded to three digits, so that it is told of a power of two alone, else empty.
-    """
+    """The size of a request where none is printed: only a power of two survives the rounding."""
     requests = Decimal(summary[1]) * _KILO[summary[2] or ""]
     if not summary[3] or not requests or summary[4] == "Ti":
         return ""

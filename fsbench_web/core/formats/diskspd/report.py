@@ -54,10 +54,7 @@ class _Run:
 
 @reads("diskspd", "diskspd", any_line(_HEADER.match))
 def parse(lines: list[str], collector: Collector) -> ParsedResult:
-    """All runs, which must have the same settings.
-
-    Raises UnreadableFile for runs of other settings, and where no run has a total.
-    """
+    """Read all runs, which must have the same settings."""
     result = collector.result
     runs = _runs(lines, collector)
     for run in runs:

@@ -69,10 +69,9 @@ def is_named(name: str) -> bool:
 
 
 def parse(name: str, lines: list[str], beside: Beside = NOTHING_BESIDE) -> ParsedResult:
-    """The mean of each direction, with all of its values as samples.
+    """The mean of each direction, with all values as samples. Raises UnreadableFile.
 
-    Tests are named by what was done where ``beside`` says of one job that it writes this log.
-    Raises UnreadableFile.
+    ``beside`` names the tests where it says that one job writes this log.
     """
     match = _NAME.fullmatch(name)
     assert match is not None

@@ -1,9 +1,8 @@
 """Which identity names the tests of a fio job, and what commands and job files say of jobs. Pure.
 
 A test is named by what was done (core.identity) where fio's options are known and the job ran
-alone: what one of several processes did at the same time is no work of its own. Two jobs that did
-the same keep their own names, so that none passes for a repeat of the other. Options stand in
-commands and job files above a report, or in other files. Source: fio(1), "Job file format".
+alone. Two jobs that did the same keep their own names, so they are no repeats of each other.
+Source: fio(1), "Job file format".
 """
 
 import re
@@ -51,10 +50,7 @@ _NO_SETTING = re.compile(
 
 
 class FioJob(Protocol):
-    """A job in a report: its name as tests have it, and as fio prints it.
-
-    ``identity`` is what names its tests; None: its own name does.
-    """
+    """A job in a report; ``identity`` names its tests, or its own ``name`` if that is None."""
 
     name: str
     identity: Identity | None
@@ -177,10 +173,9 @@ def plain_percent(text: str) -> str:
 
 
 def described_jobs(lines: Sequence[str], beside: Beside) -> list[Description]:
-    """The fio commands and job files in a text, in order; ``beside`` comes first.
+    """The fio commands and job files in a text, in order, after those of ``beside``.
 
-    A command with a job file has the jobs of the file of that name in ``beside``. Without such a
-    file, it has those of the job file above it in the text.
+    A command with a job file has the jobs of that file in ``beside``, or of the job file above it.
     """
     commands = dict(places.typed_commands("fio", lines))
     found = [(0, _joined(beside.values()))] if beside else []
@@ -239,10 +234,7 @@ def logged_by(beside: Beside, prefix: str, kind: str) -> Beside:
 
 
 def options_above(descriptions: Sequence[Description], line: int, job: str) -> Options | None:
-    """The options of a job by what stands last above a line.
-
-    None where it does not say them.
-    """
+    """The options of a job by the last description above a line; None: not said."""
     place = bisect_left(descriptions, line, key=itemgetter(0)) - 1
     return descriptions[place][1].get(job) if place >= 0 else None
 
@@ -325,8 +317,9 @@ def _can_be_known(options: Options) -> bool:
 
 
 def is_sum_of_several(entry: JsonObject, name: str, options: Mapping[str, str]) -> bool:
-    """Whether an entry of the JSON is of other jobs too: its options are of one with another name,
-    it did what they do not ask for, or it was at work for longer than its processes can have been.
+    """Whether group_reporting merged several jobs into an entry of the JSON.
+
+    The options are of another name, it did what they do not ask for, or it ran too long for them.
     """
     own_name = options.get("name", "")
     if own_name and test_name(own_name) != name:

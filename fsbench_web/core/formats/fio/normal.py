@@ -1,9 +1,8 @@
 """The report that fio prints without ``--output-format`` (``normal``), of fio 1.x to 3.
 
-fio rounds rates to four digits there, and says of every group of times whether it is nanoseconds,
-microseconds or milliseconds. Rates become KB/s of 1024 bytes (fio 1 and 2 print KB of 1024), times
-nanoseconds, of fio before 2.99 microseconds, as in its JSON: all exactly. Source: fio's HOWTO
-("Interpreting the output"), and output of 1.5x, 2.x and 3.33.
+fio rounds rates to four digits there. Rates become KB/s of 1024 bytes, times nanoseconds
+(microseconds of fio before 2.99), as in its JSON. Source: fio's HOWTO ("Interpreting the output"),
+and output of 1.5x, 2.x and 3.33.
 """
 
 import re
@@ -189,10 +188,7 @@ def _recognises(lines: list[str]) -> bool:
 
 @reads("fio-normal", "fio", _recognises)
 def parse(lines: list[str], collector: Collector, beside: Beside = NOTHING_BESIDE) -> ParsedResult:
-    """All values of all jobs, named by what was done as far as the text or ``beside`` says it.
-
-    Raises UnreadableFile where no job has a result.
-    """
+    """Read all jobs, named by what was done as far as the text or ``beside`` says it."""
     result = collector.result
     descriptions = described_jobs(lines, beside)
     reports = _final_reports(list(_reports(lines, descriptions, collector)), collector)
@@ -340,9 +336,7 @@ def _add_plan(plans: _Plans, plan: re.Match[str]) -> None:
 
 
 def _with_plans(report: _Report, plans: _Plans) -> Iterator[_Report]:
-    """The report, where it has jobs, with what was said of them; of a group that stands as one
-    job, what was said of all.
-    """
+    """The report, if it has jobs, with the plans of each; a merged group has all of its plans."""
     all_plans = [plan for of in plans.values() for named in of.values() for plan in named]
     report.has_one_plan = len(all_plans) == 1
     for job in report.jobs:
@@ -461,7 +455,7 @@ def _final_reports(reports: list[_Report], collector: Collector) -> list[_Report
 def _goes_on(before: _Report, after: _Report) -> bool:
     """Whether the second report is of the same run, later: it has all that was done before.
 
-    The numbers of processes do not tell: in containers every run has the same ones.
+    In containers every run has the same process numbers, so these do not tell.
     """
     jobs = {job.key: job for job in after.jobs}
     if before.run != after.run or not {job.key for job in before.jobs} <= jobs.keys():

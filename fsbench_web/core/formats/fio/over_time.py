@@ -24,10 +24,9 @@ Interval = tuple[int, Sequence[int]]
 def series(
     text: str, direction: str, interval_ms: int, *, test: str, load: str = ""
 ) -> LatencySeries | None:
-    """The latencies of a direction in a log of intervals of ``interval_ms``, of fio 3 without
-    coarseness; None where it has none. Lines of the same interval are added, bin by bin.
+    """The latencies of a direction in a log of intervals of ``interval_ms``; None: it has none.
 
-    Raises UnreadableFile.
+    Of fio 3 without coarseness. Lines of one interval are added. Raises UnreadableFile.
     """
     by_place: dict[int, Interval] = {}
     for number, line in enumerate(text.splitlines(), start=1):
@@ -48,8 +47,8 @@ def series(
 def of_intervals(
     intervals: Sequence[Interval], test: str, load: str, unit: str, coarse: int = 0
 ) -> LatencySeries | None:
-    """Of MOST_KEPT intervals at most; None where nothing was completed in any, or where their ends
-    do not rise, as in a log of several processes: then nobody knows what belongs together.
+    """At most MOST_KEPT intervals; None where nothing was completed, or where their ends do not
+    rise.
     """
     if any(after <= before for (before, _), (after, _) in pairwise(intervals)):
         return None
@@ -81,10 +80,9 @@ def _merged(intervals: Sequence[Interval]) -> Interval:
 
 
 def percentile(bins: Sequence[int], percent: str, coarse: int = 0) -> float:
-    """The middle of the bin that holds a percentile, in the unit of the bins.
+    """The middle of the bin that holds a percentile, as fio's ``calc_clat_percentiles``.
 
-    ``bins`` are counts, fio's bins merged by 2 to the power of ``coarse``; not all may be 0. As
-    fio's ``calc_clat_percentiles``.
+    ``bins`` are counts, merged by 2 to the power of ``coarse``; not all may be 0.
     """
     wanted = Decimal(percent) / 100 * sum(bins)
     place = next(n for n, count in enumerate(accumulate(bins)) if count and count >= wanted)

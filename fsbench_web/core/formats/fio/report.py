@@ -103,9 +103,7 @@ class _Job:
         return load_text(**counts)
 
     def is_setting(self, option: str) -> bool:
-        """Whether an option makes another workload. Of a job of several its load does, which is
-        not that of all.
-        """
+        """Whether an option makes another workload; of merged jobs the load does too."""
         is_load = self.is_sum_of_several and option in _LOAD_OPTIONS.values()
         return is_load or is_setting(option)
 
@@ -122,10 +120,7 @@ class _Document:
 def parse(
     lines: list[str], collector: Collector, beside: Beside = NOTHING_BESIDE, *, by_job: bool = False
 ) -> ParsedResult:
-    """All values of all jobs. Raises UnreadableFile for JSON that is cut off or has no jobs.
-
-    Tests are named by what was done; ``by_job``: after their jobs, for workloads that named these.
-    """
+    """Read all jobs. Tests are named by what was done; ``by_job``: after their jobs."""
     result = collector.result
     documents = _final_documents(list(_documents(lines, beside)), collector)
     if documents:
@@ -243,7 +238,7 @@ def _options(options: JsonObject) -> dict[str, str]:
 def _final_documents(documents: list[_Document], collector: Collector) -> list[_Document]:
     """The documents without those of --status-interval, which the next one includes.
 
-    A report whose jobs started before the report before it was printed goes on with the same run.
+    A report goes on with a run that began before the previous report was printed.
     """
     final_documents: list[_Document] = []
     for document in documents:
@@ -354,10 +349,7 @@ def _side(entry: JsonObject, direction: str) -> JsonObject | None:
 
 
 def _disk(collector: Collector, document: _Document, test: str, load: str) -> None:
-    """How busy the disk was, where it is one: of several (a RAID's members) fio's list says little.
-
-    It has no name of its own here: the same LUN may be another loop device tomorrow.
-    """
+    """How busy the disk was, if it is one. It has no name: devices of a LUN change."""
     disks = document.root.objects("disk_util")
     busy = disks[0].number("util") if len(disks) == 1 else None
     if busy is not None and float(busy.text) > 0:
@@ -429,10 +421,7 @@ def _verdict(entry: JsonObject) -> bool | None:
 
 
 def _add_window(collector: Collector, name: str, entry: JsonObject, load: str) -> None:
-    """The means of the window in which it was attained, its seconds as samples; else nothing.
-
-    fio prints bytes a second there. ``name`` is that of job and direction.
-    """
+    """Keep the means of the steady window (bytes/s), with its seconds as samples."""
     if not _verdict(entry):
         return
     data = entry.object("steadystate").object("data")
@@ -463,12 +452,9 @@ class Report(NamedTuple):
 def interval_rates(reports: Sequence[Report]) -> list[tuple[float, float]]:
     """(operations/s, KB/s of 1024 bytes) in each whole interval, oldest first.
 
-    Each report counts from the start of the measurement, so the difference of two neighbours is
-    what was done between them. fio's logs of rates leave an interval out where nothing ended.
-
-    ``reports`` are those of one run in order, the final one last. Reports of the ramp time are left
-    out: when it ends fio begins to count anew, and its clock runs back. So are intervals clearly
-    shorter than the others, at the start and the end.
+    ``reports`` are those of one run in order; each counts from the start, so neighbours are
+    subtracted. Reports of the ramp time are left out: fio's clock runs back when it ends. So are
+    clearly shorter intervals at the start and the end.
     """
     measured = list(reports[-1:])
     for before in reversed(reports[:-1]):

@@ -1,9 +1,7 @@
 """What fio's JSON report says that fio did: its syncs, and what the kernel did not count. Pure.
 
-Source: fio 3.33, io_u.c (``get_sync_ddir``) and stat.c, and what it does on Linux 6.18: it counts
-fsync, but neither fdatasync nor writes of files opened with O_SYNC. libaio, io_uring and mmap do
-not go through read(2) and write(2), so ``/proc/PID/io`` counts nothing of them. fio's totals leave
-its ramp time out, in which the device works as well: with one, what was done in all is not known.
+fio 3.33 counts fsync, but neither fdatasync nor writes with O_SYNC (io_u.c, stat.c). The kernel's
+``/proc/PID/io`` counts nothing of libaio, io_uring and mmap. fio's totals leave its ramp time out.
 """
 
 import re
@@ -25,10 +23,7 @@ _NO_RAMP = re.compile("0*(us|ms|s|m|h|d)?")
 
 
 def syncs(data: bytes, jobs: Sequence[Options]) -> Syncs | None:
-    """The syncs of all ``jobs`` of a report together; None: not known.
-
-    Jobs that write must sync in one way: fio merges the counts of jobs that report as a group.
-    """
+    """The syncs of all ``jobs`` of a report together; None: not known, or in several ways."""
     report = last_report(data)
     writing = [job for job in jobs if _pattern(job) in _WRITES | _MIXED]
     ways = {_way(job) for job in writing}

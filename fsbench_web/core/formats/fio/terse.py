@@ -1,9 +1,8 @@
 """What ``fio --output-format=terse`` (``--minimal``) prints: a line a job, versions 2 to 5.
 
-Rates are KiB/s, times microseconds; of a job that is named by what it did they are in the unit of
-fio's JSON. Version 2 is known in two forms: fio 1.x and 2.0 gave no
-operations a second. Source: fio's HOWTO ("Terse output"), and output of 3.33 in all four versions.
-A job that is given again is taken as a repeat: processes of one job look the same.
+Rates are KiB/s, times microseconds, or in the unit of fio's JSON for jobs named by what they did. A
+job that is given again is a repeat. Source: fio's HOWTO ("Terse output"), and output of 1.57 and
+3.33.
 """
 
 import re
@@ -97,10 +96,7 @@ def _recognises(lines: list[str]) -> bool:
 
 @reads("fio-terse", "fio", _recognises)
 def parse(lines: list[str], collector: Collector, beside: Beside = NOTHING_BESIDE) -> ParsedResult:
-    """All values of all jobs, named by what was done where the text or ``beside`` says it.
-
-    Raises UnreadableFile when a line ends too early.
-    """
+    """Read all jobs, named by what was done where the text or ``beside`` says it."""
     result = collector.result
     descriptions = described_jobs(lines, beside)
     jobs: list[_Job] = []

@@ -62,10 +62,7 @@ def recognises(data: bytes) -> bool:
 
 
 def parse(data: bytes) -> ParsedResult:
-    """All cells that were measured; ``line`` is the row of the sheet, from 1.
-
-    Raises UnreadableFile for a stream that is cut off, or a sheet that IOzone did not write.
-    """
+    """All cells that were measured; ``line`` is the row of the sheet. Raises UnreadableFile."""
     result = ParsedResult(FORMAT, "iozone", complete=False)
     cells: list[Cell] = []
     for cell in _cells(data):

@@ -43,10 +43,7 @@ _SAID_OTHERWISE = frozenset({"m", "V", "+d", "+Z"})
 
 
 def options_of(command: str) -> dict[str, str]:
-    """The options of a command line: letter -> argument, empty for those that take none.
-
-    Those that are written -+x are "+x", with the word behind them where it is no option.
-    """
+    """The options of a command line by letter, "+x" of -+x, with their arguments or ""."""
     options: dict[str, str] = {}
     words = command.split()[1:]
     index = 0
@@ -71,10 +68,7 @@ def options_of(command: str) -> dict[str, str]:
 
 
 def settings_of(command: str, *, has_head: bool) -> tuple[str, ...]:
-    """The settings of a command in the words of IOzone's head, sorted.
-
-    ``has_head``: only those that the head does not say, such as the stride of -j.
-    """
+    """The settings of a command in the words of IOzone's head; ``has_head``: only the others."""
     return tuple(
         sorted(
             # -U, -X and -Y take a path, which may differ.

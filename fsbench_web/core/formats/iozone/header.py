@@ -56,11 +56,10 @@ SIZE_WIDTH = 8
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the matrix. ``test`` is empty when the name is not known.
+    """A column of the matrix; ``test`` is empty when the name is not known.
 
-    ``end`` is where its values end, counted from the end of the record size, and ``width`` the
-    room they have, with the blank before them; both are 0 where the header has other blanks than
-    IOzone prints, so that only the order of the columns is known.
+    ``end`` is where its values end, from the end of the record size, and ``width`` their room. Both
+    are 0 where the header's blanks are not IOzone's, so only the order is known.
     """
 
     test: str
@@ -71,8 +70,8 @@ class Column:
 def parse_header(line_above: str, line: str) -> tuple[list[Column] | None, list[tuple[str, int]]]:
     """The columns behind ``KB reclen``, and the unknown ones as (name, column from 1).
 
-    The order of IOzone's tests is fixed, so names are counted: blanks may be lost. None where the
-    names can be read in several ways, or in none.
+    Names are counted, as blanks may be lost. None where they can be read in several ways, or in
+    none.
     """
     _, reclen, *words = islice(_WORD.finditer(line), _MOST_COLUMNS)
     names = [word[0] for word in words]
@@ -97,10 +96,9 @@ def parse_header(line_above: str, line: str) -> tuple[list[Column] | None, list[
 
 
 def _only_reading(names: list[str], prefixes: list[str] | None) -> tuple[str, ...] | None:
-    """The tests of these names in IOzone's order, where only one choice of tests has them.
+    """The tests of these names, where only one choice of tests has them.
 
-    ``prefixes``: the words of the line above, each of which belongs to one of the names; None
-    where they are not known.
+    ``prefixes`` are the words of the line above; None: not known.
     """
     readings = list(islice(_readings(names, prefixes, 0), 2))
     return readings[0] if len(readings) == 1 else None
@@ -130,11 +128,10 @@ def _readings(
 def column_of(
     columns: list[Column], start: int, end: int, shift: int, last: int
 ) -> tuple[int | None, int]:
-    """The index of the column a value stands under, and by how much the row is pushed after it.
+    """The column that a value stands under, and by how much the row is pushed after it.
 
-    ``start`` and ``end`` are counted from the end of the record size. ``shift`` is by how much
-    earlier values of the row pushed it, ``last`` the column of the value before. None: the value
-    stands between two columns, or two values under one.
+    ``start`` and ``end`` count from the end of the record size. None: between two columns, or two
+    values under one.
     """
     for index in range(last + 1, len(columns)):
         column = columns[index]

@@ -1,9 +1,7 @@
 """The text that IOzone prints: banner, settings, the matrix, and the report of -R at its end.
 
-Known from IOzone 3.226 to 3.508 (iozone(1), and output of 3.226, 3.3xx and 3.489). The header of
-the matrix stands on two lines, and a test that was not run leaves its column blank: formats.iozone.
-header says which column a value is of. A printed 0 is no measurement: IOzone writes it for a cell
-it did not run, and for less than one unit.
+Known from IOzone 3.226 to 3.508. Module ``header`` says which column a value is of. IOzone prints 0
+for a cell that it did not run, and for less than one unit.
 """
 
 import re
@@ -136,12 +134,9 @@ class _Reading:
 
 @reads(_FORMAT, "iozone", any_line(is_banner, _HEADER.match, is_report_title))
 def parse(lines: list[str], _: Collector) -> ParsedResult:
-    """All cells of the matrix, or of the -R report where the file holds no matrix.
+    """Read all cells of the matrix, or of the -R report where there is no matrix.
 
-    Several runs, one after the other, are repeats of each other, or parts of one run where they
-    measured different cells. Raises UnreadableFile when there is no value, when a value stands
-    under no column, for output that holds no measurements (diagnostic mode), and for runs with
-    different settings.
+    Several runs are repeats, or parts of one run where they measured different cells.
     """
     starts = [index for index, line in enumerate(lines) if is_banner(line)]
     if len(starts) < 2:
@@ -230,10 +225,7 @@ def _one_run(lines: list[str]) -> ParsedResult:
 
 
 def read_head(lines: list[str]) -> tuple[ParsedResult, str, list[Problem]]:
-    """What IOzone says before it measures: version, command and modes; its unit; what is wrong.
-
-    For parsers of its other outputs. The unit is empty where the lines do not say it.
-    """
+    """What IOzone says before it measures, its unit or "", and problems."""
     reading = _Reading(ParsedResult(_FORMAT, "iozone"))
     settings: list[str] = []
     for number, line in enumerate(lines, start=1):

@@ -44,8 +44,7 @@ def parse_report(
 ) -> tuple[list[ParsedValue], bool]:
     """All values from line index ``start`` on, and whether no table is shorter than the others.
 
-    Tables of anything else (CPU utilisation) are passed over. Adds to ``problems`` and
-    ``warnings``.
+    Other tables (CPU utilisation) are passed over. Adds to ``problems`` and ``warnings``.
     """
     values: list[ParsedValue] = []
     rows: dict[str, int] = {}

@@ -1,8 +1,7 @@
 """IOzone's throughput mode (-t, or -l and -u): rates of several processes or threads at once.
 
-Every test has a block: what all children together saw (the figure people quote), what their parent
-saw (with starting and joining them), and the smallest, largest and mean rate of one of them.
-Source: iozone(1), and output of 3.489.
+Every test has a block: what all children saw, what their parent saw, and the smallest, largest and
+mean rate of one of them. Source: iozone(1), and output of 3.489.
 """
 
 import re

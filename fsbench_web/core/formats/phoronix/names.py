@@ -29,10 +29,7 @@ class System:
 
 
 def unit_of(scale: str, proportion: str) -> str:
-    """The unit in fsbench's words; empty for what is neither a rate nor a time.
-
-    ``proportion`` says which is better, HIB (higher) or LIB: it must not contradict the unit.
-    """
+    """The unit in fsbench's words; "" for no rate and no time, or if HIB or LIB contradicts it."""
     scale = scale.strip()
     if (time := _TIMES.get(scale.lower())) is not None:
         return time if proportion != "HIB" else ""
@@ -45,10 +42,9 @@ def unit_of(scale: str, proportion: str) -> str:
 
 
 class TestNames:
-    """The names of the tests of one file: one profile may say several units of the same thing.
+    """The names of the tests of one file, of which a profile may give several units.
 
-    pts/fio gives bandwidth and IOPS under one description, and leaves one out where both happen to
-    be the same number: IOPS are always said in the name, so that it does not depend on the other.
+    Names always say IOPS: pts/fio leaves bandwidth or IOPS out where both are the same number.
     """
 
     def __init__(self) -> None:
@@ -76,11 +72,7 @@ def kernel_of(software: str) -> str:
 
 
 def place_of(name: str, systems: Sequence[System], *, several: bool) -> System:
-    """Where the results of the system called ``name`` belong.
-
-    Only a file with several systems names configurations: a single one is named by whoever
-    imports it.
-    """
+    """Where the results of a system belong; only several systems name configurations."""
     filesystem = next((system.filesystem for system in systems if system.name == name), "")
     match = _KNOWN.search(name.lower())
     if match is not None:

@@ -75,10 +75,9 @@ def apart(pair: tuple[ParsedValue, ParsedValue], place: str, line: int) -> Probl
 
 
 def far_apart(values: Iterable[ParsedValue]) -> tuple[ParsedValue, ParsedValue] | None:
-    """Two values of one cell, in order, of the test whose cells differ most; None below MOST_APART.
+    """Two values of one cell, of the test whose cells differ most; None below MOST_APART.
 
-    Of many cells the one in the middle counts: a single one of a matrix may be off. Rates go
-    before times, of which the longest is another in each run.
+    The middle cell of a test counts. Rates go before times, whose longest differs in each run.
     """
     cells: dict[Key, list[ParsedValue]] = defaultdict(list)
     for value in values:

@@ -1,8 +1,7 @@
 """Where and with which command each run of one file was made, as far as the file says it. Pure.
 
-Tools that print their command or their options: of these the paths, since formats compare the
-rest themselves. Of other tools the command that was typed above a run, all of it. What is measured
-again in another place, or with another command, is no repeat.
+Of tools that print their command or options only paths count: formats compare the rest. Of other
+tools the typed command above a run counts. Another place or command makes no repeat.
 """
 
 import re

@@ -113,10 +113,7 @@ _MAYBE_BITS = re.compile("[KMGT]i?b/s(?:ec)?")
 # Remembered, because each row of a table names test, sizes and unit anew, and they hardly differ.
 @lru_cache(maxsize=512)
 def unit_of(text: str) -> str:
-    """A unit as fsbench writes it, where it is certain that both are one.
-
-    ``mb/s``, ``Mb/s`` and ``Mib/s`` stay: a small b is of bits as often as of bytes.
-    """
+    """A unit as fsbench writes it. ``mb/s`` and ``Mb/s`` stay: they may be bits."""
     text = text.strip()
     if _MAYBE_BITS.fullmatch(text) is not None:
         return text
@@ -127,10 +124,7 @@ def unit_of(text: str) -> str:
 
 @lru_cache(maxsize=512)
 def test_of(text: str) -> str | None:
-    """The name of a test as fsbench writes it: any printable text; None for what is none.
-
-    What ends like a load (``@threads=8``) would be read as one.
-    """
+    """The name of a test as fsbench writes it; None for what is none, or ends like a load."""
     plain = re.sub("[ _-]", "", text.strip().lower())
     test = KNOWN_TESTS.get(plain) or re.sub(r"\s+", "_", text.strip().lower())
     if not test or text.strip() in MISSING or len(test) > MAX_TEST or not test.isprintable():
@@ -151,10 +145,7 @@ def other_name(test: str) -> str:
 
 @lru_cache(maxsize=512)
 def size_kb(text: str, unit_bytes: int = 1024) -> int | None:
-    """A size in KB, or None for what is no whole number of KB from 1.
-
-    A suffix (64k, 1 MB, 4096 bytes) goes before ``unit_bytes``, what the column is said to be in.
-    """
+    """A size in KB; None if it is no whole number of KB. A suffix goes before ``unit_bytes``."""
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         return None
@@ -204,10 +195,10 @@ class Grouping:
             self.is_clear = True
 
     def question(self) -> Problem | None:
-        """What to ask, at the first number in doubt; None where nothing is.
+        """What to ask at the first number in doubt, or None.
 
-        Tools write three decimals of every number (printf's %.3f), with a point as a rule: where
-        no number is without a point, they are decimals.
+        Tools print three decimals (%.3f) with a point: where every number has one, they are
+        decimals.
         """
         if self.is_clear or self.first is None:
             return None
@@ -229,9 +220,7 @@ Cells = Mapping[str, CellPosition]
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of a table, checked. ``test``: name, load and unit; ``sizes_kb``: record and file;
-    ``column`` from 1.
-    """
+    """One number of a table: name, load and unit; record and file size; column from 1."""
 
     test: tuple[str, str, str]
     sizes_kb: tuple[int | None, int | None]
@@ -245,8 +234,8 @@ class Cell:
 class CellReading:
     """What cells before have told, and what is wrong with them.
 
-    ``comma``: whether a comma may be a decimal sign. ``record_bytes`` and ``file_bytes``: the unit
-    of a size without one, 0 if unknown. ``is_given``: whether the decimal sign is certain.
+    ``comma``: a comma may be a decimal sign. ``record_bytes``, ``file_bytes``: units of bare sizes,
+    0 if unknown. ``is_given``: the decimal sign is certain.
     """
 
     comma: bool
@@ -276,10 +265,7 @@ class CellReading:
 
 
 def read_cell(reading: CellReading, line: int, data: Cells) -> Cell | None:
-    """One number of a table; None where nothing was measured, or where anything is wrong with it.
-
-    ``data`` are the words of its row; a value of ``MISSING`` was not measured.
-    """
+    """One number of a table from the words of its row; None: not measured, or refused."""
     place = data["value"]
     if place.text in MISSING:
         return None
@@ -332,9 +318,7 @@ def may_mean_nothing(word: str) -> bool:
 
 
 def _refuse_one_size(reading: CellReading, data: Cells, line: int, *, lacks_file: bool) -> None:
-    """Say what to add to a size of a block without one of its file, or the reverse. Where the
-    table has no such column it is said once, and not of each row.
-    """
+    """Say which size is missing; once where the table has no such column."""
     name = "file_size_kb" if lacks_file else "record_size_kb"
     if name in data:
         code = "file_size_empty" if lacks_file else "block_size_empty"
@@ -408,10 +392,7 @@ def repeat_of(text: str) -> int | None:
 def _value_in_unit(
     reading: CellReading, place: CellPosition, line: int, given: str, test: str
 ) -> tuple[float | None, str]:
-    """A cell's number and its unit: the table's, or the cell's own.
-
-    A cell's own unit becomes that of its test, and further ones are converted to it exactly.
-    """
+    """A cell's number, converted to the unit of the table or of the test's first cell."""
     text, own_unit = number_and_unit(place.text)
     value = _value(reading, CellPosition(text, place.column), line)
     unit = given or reading.units.get(test, "")
@@ -463,9 +444,7 @@ def _value(reading: CellReading, place: CellPosition, line: int) -> float | None
 
 
 def _plain_number(reading: CellReading, text: str) -> tuple[str, str, str]:
-    """A number without what sets its thousands apart, the decimal sign that it shows or "", and
-    the code of why it is none or has to be asked about, or "".
-    """
+    """A number without thousands separators, its decimal sign or "", and why it is none or ""."""
     if text.lower() in _NO_NUMBER:
         return text, "", "not_a_measurement"
     if sign := _sure_sign(text):

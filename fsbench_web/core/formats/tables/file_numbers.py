@@ -32,10 +32,7 @@ Samples = dict[int, list[float]]
 
 @dataclass(frozen=True)
 class FileNumbers:
-    """The numbers of each run stand together, in the order of the file.
-
-    ``keys``: what the file itself says of each run. ``ends``: where the numbers of each run end.
-    """
+    """All numbers, run after run; ``keys`` say what each run is of, ``ends`` where it ends."""
 
     columns: MeasurementColumns
     keys: Sequence[OwnKey]
@@ -70,10 +67,7 @@ class FileNumbers:
         return replace(self, columns=replace(self.columns, tests=list(places), codes=codes))
 
     def regrouped(self, keys: Sequence[OwnKey]) -> "FileNumbers":
-        """The same numbers; the run at each place is called as ``keys`` says.
-
-        Runs with one name become one, in the order of their lines.
-        """
+        """The same numbers in runs of other names; runs with one name become one, by line."""
         if len(set(keys)) == len(keys):
             return replace(self, keys=keys)
         counts = np.diff(np.array([0, *self.ends]))

@@ -36,10 +36,7 @@ class Row(NamedTuple):
 
 @dataclass
 class Grid:
-    """One table: its first ``rows`` and ``lines``, or all rows of a sheet.
-
-    ``delimiter`` separates words ("" in a sheet). ``name`` is that of the sheet, empty in text.
-    """
+    """One table: its first ``rows`` and all ``lines``, or all rows of the sheet ``name``."""
 
     delimiter: str
     rows: list[Row] = field(default_factory=list)
@@ -123,10 +120,8 @@ def row_of(line: str, number: int, delimiter: str, *, is_bordered: bool = False)
 
 
 def delimiter_of(lines: Sequence[str]) -> str:
-    """What separates the words: what the first line with any has most of. Without any, blanks where
-    all lines have as many words; else "".
-
-    Where a title stands above the table, the lines after it decide.
+    """What separates the words, by the first line that has any; blanks where all lines have as many
+    words; else "". Where a title stands above the table, the lines after it decide.
     """
     parts = [line.translate(_BARS) for line in lines[:_LOOKED_AT] if says_something(line)]
     first = next((line for line in parts if any(sign in line for sign in DELIMITERS)), "")

@@ -1,7 +1,6 @@
 """What a column's header says: which field it is, or what was measured, in which unit. Pure.
 
-The words are those that people write: fio's summaries, sysbench's tables, spreadsheets with units
-in their headers, in English and German. What is not sure is left to be asked.
+The words are those that people write, in English and German. What is not sure is asked.
 """
 
 import re
@@ -124,9 +123,7 @@ _remembered = lru_cache(maxsize=2048)
 
 @dataclass(frozen=True)
 class Measure:
-    """What a column holds of a test: the ending of its name (``_iops``, ``_lat_p99``), and the
-    unit, "" where the header does not say it.
-    """
+    """The ending of a test's name that a column has (``_iops``), and its unit or ""."""
 
     ending: str
     unit: str
@@ -143,9 +140,7 @@ def is_filesystem(word: str) -> bool:
 
 
 def is_contender(word: str) -> bool:
-    """Whether a header says whose numbers a column has, or of which run: ``ext4 (KB/s)``,
-    ``XFS noatime``, ``run 2``.
-    """
+    """Whether a header names a file system, a set-up or a run: ``ext4 (KB/s)``, ``run 2``."""
     name = split(word)[0].strip().lower()
     words = re.split(r"[\W_]", name)
     return any(map(is_filesystem, words)) or name in _SETUPS or _REPEAT.fullmatch(name) is not None
@@ -153,9 +148,7 @@ def is_contender(word: str) -> bool:
 
 @dataclass(frozen=True)
 class OfContender:
-    """What a column holds of one contender or repeat: ``said`` are the fields that its header
-    says. ``test`` is a test, or the ending of that which the row names (``_iops``, or ``_``).
-    """
+    """The fields that a header says, and a test or the ending (``_iops``) of the row's test."""
 
     said: tuple[tuple[str, str], ...]
     test: str
@@ -164,10 +157,7 @@ class OfContender:
 
 @_remembered
 def contender_of(word: str) -> OfContender | None:
-    """``ext4 (MB/s)``, ``XFS noatime read (MB/s)``, ``run 2``, ``before IOPS``; None of others.
-
-    What stands behind GROUP_END is what was measured, whatever it is called.
-    """
+    """``ext4 (MB/s)``, ``XFS noatime read (MB/s)``, ``run 2``, ``before IOPS``; None of others."""
     group, is_merged, own_word = word.partition(GROUP_END)
     if is_merged:
         return _contender_in_two_rows(group, own_word)
@@ -193,9 +183,7 @@ def contender_of(word: str) -> OfContender | None:
 
 
 def _contender_in_two_rows(group: str, own_word: str) -> OfContender | None:
-    """Of what stands above several columns, and below it: one names the contender, the other what
-    was measured, or both name a part of the contender.
-    """
+    """The contender that a header in two rows names above or below, or with both."""
     of_group, of_own = contender_of(group), contender_of(own_word)
     if of_group is None:
         of_group, of_own, own_word = of_own, None, group
@@ -254,10 +242,7 @@ def _measured(words: list[str], unit: str) -> tuple[str, str] | None:
 
 @_remembered
 def split(word: str) -> tuple[str, str]:
-    """A header's name, and the unit that it gives in brackets or at its end; "" where it has none.
-
-    ``Throughput [MiB/s]``, ``bw_mb_s`` and ``lat, us`` have one; ``lat (p99)`` has none.
-    """
+    """A header's name, and the unit in brackets or at its end, or ""."""
     word = word.strip()
     if (match := _IN_BRACKETS.fullmatch(word)) is not None:
         name, unit = match[1], match[2].strip()
@@ -274,9 +259,7 @@ def split(word: str) -> tuple[str, str]:
 
 
 def _spelled_unit(unit: str) -> str:
-    """A unit with the letters that it is written with elsewhere: ``mb_s`` is MB/s, since names are
-    written in small letters; ``Mb/s`` may be bits and stays, and what ``mbps`` is must be asked.
-    """
+    """A unit with the usual letters: ``mb_s`` is MB/s, ``Mb/s`` stays, ``mbps`` is open ("")."""
     if (match := _BYTES_A_SECOND.fullmatch(unit)) is not None:
         if match["byte"] == "b" and unit.endswith("ps"):
             return ""
@@ -341,9 +324,7 @@ def split_brackets(word: str) -> str:
 
 @_remembered
 def measure_of(word: str) -> Measure | None:
-    """What a column holds of the test of its row; None for a column that says something else, such
-    as a deviation, or a share in percent.
-    """
+    """What a column holds of the test of its row; None: anything else, such as a deviation."""
     name, unit = split(word)
     if unit == PERCENT:
         return None
@@ -388,9 +369,7 @@ def _latency(start: str, words: list[str], unit: str) -> Measure | None:
 
 
 def percentile(word: str, *, is_named: bool) -> str:
-    """``p99``, ``99th``, ``99.9%``, ``p999`` (which is 99.9); "" of what is none. A bare number is
-    one where something else says so.
-    """
+    """``p99``, ``99th``, ``p999`` as 99.9; "" of others. Bare numbers need ``is_named``."""
     if word == "median":
         return "50"
     if (nines := _NINES.fullmatch(word)) is not None:

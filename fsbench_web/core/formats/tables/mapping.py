@@ -1,9 +1,7 @@
 """Which column of a table is what, and the numbers that follow from it. Pure.
 
-Three shapes: ``long``, one number a row; ``tests``, a column for each test; ``matrix``, record
-sizes by file sizes, one matrix a test. A mapping is proposed from the header
-(formats.tables.table), or said by somebody on the mapping page, and can be kept for the next table
-with the same header.
+Shapes: ``long``, one number a row; ``tests``, a column for each test; ``matrix``, record sizes by
+file sizes, one matrix a test. A mapping is proposed from the header or said on the mapping page.
 """
 
 import hashlib
@@ -51,18 +49,14 @@ _SEPARATOR = re.compile(r"[^\w\s\"'.+-]")
 
 @dataclass(frozen=True)
 class Mapping:
-    """Columns count from 0; ``header_line`` from 1, as in the file.
+    """What each column is. Columns count from 0, ``header_line`` from 1.
 
-    ``columns``: fields (cells.FIELDS) by column. ``constants``: fields that no column says.
-    ``tests``: column -> (test, unit) in the shape ``tests``; a test that begins with _ is the
-    ending of what the row's own test is called (``_iops``: is_ending), and ``_`` is that test.
-    ``column_constants``: what all numbers of such a column are of (file system, configuration,
-    repeat). ``ignored``: columns that are not to be read. ``repeats``: IN_ORDER, or "" where a
-    column tells them. ``has_cell_units``: cells say their unit. ``rows_are``: ``file`` or
-    ``record``, what the first column of a matrix holds. ``record_unit`` and ``file_unit``:
-    cells.SIZE_UNITS, or "" where nobody said it, and every size has to. ``names``: what words in
-    the column of tests (in small letters) mean here, as somebody said; ``not_measured``: what cells
-    have where nothing was measured, besides cells.MISSING.
+    ``columns``: fields by column. ``constants``: fields that no column says. ``tests``: column ->
+    (test, unit); a test that begins with _ is an ending of the row's own test, and ``_`` is that
+    test. ``column_constants``: what all numbers of a column are of. ``repeats``: IN_ORDER, or ""
+    where a column tells them. ``rows_are``: ``file`` or ``record``, for a matrix. ``record_unit``,
+    ``file_unit``: of SIZE_UNITS, or "" if unknown. ``names``: meanings of words in the column of
+    tests. ``not_measured``: words of empty cells, besides MISSING.
     """
 
     shape: str = LONG
@@ -220,10 +214,7 @@ class Block:
 def blocks_of(
     rows: list[Row], unit_bytes: tuple[int, int] = (1024, 1024)
 ) -> tuple[list[Block], list[Row]]:
-    """The matrices among rows, and the rows that belong to none.
-
-    A head is a row of sizes after its first word; a row with one word alone is a title.
-    """
+    """The matrices among rows, and the other rows. A row with one word alone is a title."""
     blocks: list[Block] = []
     others: list[Row] = []
     title = ""

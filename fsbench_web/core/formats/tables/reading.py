@@ -108,10 +108,9 @@ def _words_in(columns: Sequence[int]) -> Callable[[Sequence[str]], object]:
 
 @dataclass
 class _ValueColumn:
-    """A column with numbers: of the row's test, or of ``test`` (a name, or an ending).
+    """A column of numbers: of the row's test, or of ``test`` (a name, or an ending).
 
-    ``tests``: by words of a row the place of its test and the most that its unit can have;
-    ``runs``: the place of its run.
+    ``tests`` and ``runs``: places by words of a row, with the most that the test's unit can have.
     """
 
     place: int | None

@@ -34,7 +34,7 @@ class FirstDate(NamedTuple):
 def numbered(
     keys: Sequence[OwnKey], runs: Column, cells: Column, order: Column
 ) -> tuple[list[OwnKey], Column]:
-    """Runs with repeats, which are counted for each cell in this order; and the run of each number.
+    """Runs with repeats, counted for each cell in this order, and the run of each number.
 
     Runs whose cells have one number each need no repeat. Repeats that a table says stay.
     """
@@ -81,9 +81,7 @@ def moments_of(dates: Mapping[str, FirstDate]) -> tuple[list[datetime | None], l
 
 
 def date_of(text: str) -> datetime | None:
-    """The date that a text writes without doubt, or None: ``2024-03-01 10:30``, ``1.3.2024``,
-    ``1 Mar 2024``, seconds since 1970.
-    """
+    """The date that a text writes without doubt (2024-03-01 10:30, 1 Mar 2024), or None."""
     try:
         if _ISO.fullmatch(text):
             return datetime.fromisoformat(text.replace("/", "-"))

@@ -1,7 +1,6 @@
 """Spreadsheets of Office Open XML (.xlsx) -> the rows of their sheets. Pure.
 
-openpyxl reads the cells' values: a formula's last result is its value, and a date is one. What a
-spreadsheet may unpack to is limited before, and it may have no document type (and so no entities).
+openpyxl reads cells; formulas have their last result. Limits and document types are checked before.
 """
 
 import io
@@ -37,10 +36,7 @@ recognises = is_spreadsheet
 
 
 def parse(data: bytes) -> ParsedResult:
-    """All numbers of all sheets that are tables. Raises UnreadableFile (or NeedsMapping).
-
-    A sheet that is no table is named, where another one is.
-    """
+    """All numbers of all sheets that are tables; other sheets are named. Raises UnreadableFile."""
     # Not above: numpy would be loaded by every start.
     from fsbench_web.core.formats.tables.file_numbers import ParsedTable, merged_sheets
 
@@ -101,10 +97,10 @@ def text_of(data: bytes) -> list[str]:
 
 
 def grids_of(data: bytes) -> list[Grid]:
-    """The visible sheets that hold anything, in order.
+    """The visible sheets that hold anything, in order. Raises UnreadableFile.
 
-    Lines count as in the program that wrote them where there is one such sheet; in several, a
-    line with the sheet's name stands before its rows. Raises UnreadableFile.
+    Lines count as in the sheet; of several sheets one after the other, each below a line with its
+    name.
     """
     import openpyxl  # 0.2 s of every start, and few files are spreadsheets
 
@@ -142,10 +138,7 @@ def grids_of(data: bytes) -> list[Grid]:
 
 
 def _check_parts(parts: zipfile.ZipFile) -> None:
-    """Refuse what unpacks to too much, and document types, and so entities. Raises UnreadableFile.
-
-    No part unpacks to more than its directory says: zipfile ends there.
-    """
+    """Refuse document types (so entities), and what unpacks to too much."""
     if sum(part.file_size for part in parts.infolist()) > MAX_UNPACKED_BYTES:
         limit = MAX_UNPACKED_BYTES // 1024**2
         raise _unreadable(f"The spreadsheet unpacks to more than {limit} MiB: split it.")

@@ -1,12 +1,8 @@
 """Tables of measurements that say themselves which column is what: CSV, TSV and other separators.
 
-Long: columns test, record_size_kb, file_size_kb, value, unit; and, where the file itself says what
-its numbers belong to, filesystem, configuration, hardware, kernel, repeat, date, block. A column
-for each test, file system or repeat, under their names; what stands above several columns in a row
-of its own is said of each. Or matrices of record sizes by file sizes under a title that
-names the test and the unit. Where the separator is no comma, numbers may have a decimal comma. A
-row without a value is a cell that was not measured. Any other table needs somebody to say what is
-what (NeedsMapping).
+Long tables name test, sizes, value and unit, and what a number belongs to. Wide ones have a column
+for each test, file system or repeat. Matrices have record sizes by file sizes under a title. A row
+without a value was not measured. Any other table must be explained (NeedsMapping).
 """
 
 import re
@@ -209,9 +205,7 @@ def _is_too_wide(grid: Grid) -> bool:
 
 
 def merge_header(grid: Grid) -> None:
-    """Make one header of two rows of which the first names what stands above several columns:
-    ``,ext4,,xfs,`` above ``test,read,write,read,write``.
-    """
+    """Make one header of two: ``,ext4,,xfs,`` above ``test,read,write,read,write``."""
     rows = grid.rows
     if _is_too_wide(grid):
         return
@@ -252,9 +246,7 @@ def _is_group_row(above: list[str], below: list[str]) -> bool:
 
 
 def _contenders(header: Row) -> dict[int, OfContender]:
-    """Columns that hold the numbers of a file system, a set-up or a repeat each; none where only
-    one looks so, and it names no file system.
-    """
+    """Columns of a file system, a set-up or a repeat each; none for a single doubtful one."""
     found = {
         column: contender
         for column, word in enumerate(header.words)
@@ -336,9 +328,7 @@ def _likely_header(grid: Grid) -> Row | None:
 
 
 def _is_above(header: Row, head: Row) -> bool:
-    """Whether a header names the columns of what only looks like the head of a matrix: numbers that
-    grow from column to column.
-    """
+    """Whether a header names the columns of what only looks like the head of a matrix."""
     known = sum(map(_is_known_word, header.words))
     return header.line < head.line and known > 1 and len(header.words) == len(head.words)
 
