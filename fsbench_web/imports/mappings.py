@@ -99,7 +99,7 @@ class TablePreview:
 
 
 def table_preview(data: bytes, mapping: Mapping | None, first: int = 0) -> TablePreview:
-    """The table with ``mapping`` or a proposed one, from column ``first``. Raises UnreadableFile."""
+    """The table as ``mapping`` or a proposal says, from column ``first``. Raises UnreadableFile."""
     table = _called(_table_or_problems, data, mapping, first)
     if isinstance(table, list):
         raise UnreadableFile(table)

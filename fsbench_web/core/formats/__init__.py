@@ -20,6 +20,7 @@ from fsbench_web.core.formats import (
     io500,
     ior,
     mdtest,
+    phoronix,
     postmark,
     sysbench,
     unsupported,
@@ -33,7 +34,6 @@ from fsbench_web.core.formats.diskspd import report as diskspd_report
 from fsbench_web.core.formats.fio import logs, normal, report, terse
 from fsbench_web.core.formats.fio.naming import NOTHING_BESIDE, Beside
 from fsbench_web.core.formats.iozone import biff, log, throughput
-from fsbench_web.core.formats.phoronix import composite, exported_csv
 from fsbench_web.core.formats.repeats import doubts, places
 from fsbench_web.core.formats.result import (
     NoSureTable,
@@ -81,7 +81,7 @@ _MOST_LINE_BYTES = 4 * MAX_LINE_LENGTH
 # In the order in which they are tried. fio can print several formats into one file: JSON says most.
 _TEXT = (
     *(table.parse, agent_lines.parse, elbencho.parse_csv, elbencho.parse_json, elbencho.parse),
-    *(filemark.parse, composite.parse, report.parse, terse.parse, normal.parse),
+    *(filemark.parse, phoronix.parse, report.parse, terse.parse, normal.parse),
     *(ior.parse_json, ior.parse_csv, mdtest.parse_ranks, throughput.parse, log.parse, aim7.parse),
     *(
         postmark.parse,
@@ -94,7 +94,7 @@ _TEXT = (
     *(io500.parse, diskspd_report.parse, crystaldiskmark.parse, dbench.parse, fs_mark.parse),
     *(vdbench.parse_flat, vdbench.parse_summary, vdbench.parse_totals, pgbench.parse),
     *(db_bench.parse, compilebench.parse, ioping.parse, hdparm.parse, dd.parse, bonnie.parse),
-    *(exported_csv.parse, table.parse_wide),
+    *(phoronix.parse_csv, table.parse_wide),
 )
 
 FORMATS = (*(text_format.name for text_format in _TEXT), logs.FORMAT, biff.FORMAT)

@@ -529,17 +529,9 @@ def _values(collector: Collector, test: str, job: _Job, load: str) -> None:
             collector.warn(value.line, message)
             continue
         seen.add(value.kind)
-        if value.unit.endswith("sec"):
+        value_unit, times = value.unit, value.times
+        if value_unit.endswith("sec"):
+            value_unit = unit
             times = (_MICROSECONDS if unit == "µs" else _NANOSECONDS)[value.unit]
-            collector.add(
-                f"{test}_{value.kind}", value.text, unit, value.line, times=times, load=load
-            )
-        else:
-            collector.add(
-                f"{test}_{value.kind}",
-                value.text,
-                value.unit,
-                value.line,
-                times=value.times,
-                load=load,
-            )
+        test_kind = f"{test}_{value.kind}"
+        collector.add(test_kind, value.text, value_unit, value.line, times=times, load=load)

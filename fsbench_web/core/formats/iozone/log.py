@@ -41,6 +41,7 @@ _BANNER = "Iozone: Performance Test of File I/O"
 _VERSION = re.compile(r"Version \$Revision: ([0-9][0-9.]*)")
 _COMMAND = re.compile(r"Command line used: .")
 _UNIT = re.compile(r"Output is in ([A-Za-z /%]{1,80}?)(?<!\s)\.?\s*$")
+_DEFAULT_UNIT = "KB/s"
 _UNITS = {
     "kbytes/sec": "KB/s",
     "operations per second": "ops/s",
@@ -194,7 +195,7 @@ def _one_run(lines: list[str]) -> ParsedResult:
     _name_modes(reading.result, settings)
     result = reading.result
     if not reading.unit:
-        reading.unit = "KB/s"
+        reading.unit = _DEFAULT_UNIT
         message = "The file does not say its unit; KB/s is taken, which is IOzone's default."
         result.warnings.append(Problem(1, None, message, is_note=True))
     for number, line in enumerate(lines[report_at:], start=report_at + 1):
@@ -204,7 +205,6 @@ def _one_run(lines: list[str]) -> ParsedResult:
         lines, report_at, reading.unit, reading.problems, [] if result.values else result.warnings
     )
     if result.values:
-        result.values = [_with_unit(value, reading.unit) for value in result.values]
         _compare(reading, values)
         result.complete = reading.complete and not reading.failed
         if not reading.complete:
@@ -426,13 +426,8 @@ def _cell(reading: _Reading, key: tuple[str, int, int], value: int, line: int, c
         message = f"{test}: {MISSING}"
         reading.result.warnings.append(Problem(line, column, message, is_note=True))
         return
-    reading.result.values.append(ParsedValue(test, record_kb, file_kb, float(value), "", line))
-
-
-def _with_unit(value: ParsedValue, unit: str) -> ParsedValue:
-    return ParsedValue(
-        value.test, value.record_size_kb, value.file_size_kb, value.value, unit, value.line
-    )
+    unit = reading.unit or _DEFAULT_UNIT
+    reading.result.values.append(ParsedValue(test, record_kb, file_kb, float(value), unit, line))
 
 
 def _is_measurable(reading: _Reading, value: ParsedValue) -> bool:

@@ -22,6 +22,30 @@ from fsbench_web.imports.sources import (
 from fsbench_web.imports.storing.commit import import_sources
 from fsbench_web.platform.commands import SiteCommand
 
+_TEXTS = {
+    "filesystem": "such as ext4",
+    "configuration": "a label such as ext4_noatime",
+    "hardware": "name of a hardware profile",
+    "kernel": "its release, as uname -r prints it",
+    "source": "who measured it, or where it is from",
+    "licence": "what others may do with it",
+    "repeat": "which repeat the files are",
+}
+_CHOICES = {
+    "blocks": (
+        (FOLDERS,),
+        "folders: files in folders of the same name were measured beside each other",
+    ),
+    "kilobyte": (
+        ("1000", "1024"),
+        "bytes of a KB where neither unit nor tool says it; MB and GB likewise",
+    ),
+    "repeats-differ": (
+        ("yes",),
+        "yes: these are repeats although they differ by more than a factor of 3",
+    ),
+}
+
 
 class Command(SiteCommand):
     help = "Import benchmark results: files, folders and archives, as the import page takes them"
@@ -35,34 +59,13 @@ class Command(SiteCommand):
             help="a file, an archive, or a folder with a sub-folder for each configuration",
         )
         parser.add_argument("--study", required=True, help="slug or title; made when it is new")
-        parser.add_argument("--filesystem", default="", help="such as ext4")
-        parser.add_argument("--configuration", default="", help="a label such as ext4_noatime")
-        parser.add_argument("--hardware", default="", help="name of a hardware profile")
-        parser.add_argument("--kernel", default="", help="its release, as uname -r prints it")
-        parser.add_argument("--source", default="", help="who measured it, or where it is from")
-        parser.add_argument("--licence", default="", help="what others may do with it")
-        parser.add_argument("--repeat", default="", help="which repeat the files are")
-        parser.add_argument(
-            "--blocks",
-            default="",
-            choices=("", FOLDERS),
-            metavar=f"{{{FOLDERS}}}",
-            help="folders: files in folders of the same name were measured beside each other",
-        )
-        parser.add_argument(
-            "--kilobyte",
-            default="",
-            choices=("", "1000", "1024"),
-            metavar="{1000,1024}",
-            help="bytes of a KB where neither unit nor tool says it; MB and GB likewise",
-        )
-        parser.add_argument(
-            "--repeats-differ",
-            default="",
-            choices=("", "yes"),
-            metavar="{yes}",
-            help="yes: these are repeats although they differ by more than a factor of 3",
-        )
+        for name, text in _TEXTS.items():
+            parser.add_argument(f"--{name}", default="", help=text)
+        for name, (choices, text) in _CHOICES.items():
+            metavar = f"{{{','.join(choices)}}}"
+            parser.add_argument(
+                f"--{name}", default="", choices=("", *choices), metavar=metavar, help=text
+            )
         parser.add_argument(
             "--ignore-columns", metavar="NAMES", help="of tables, by commas: not to be read"
         )

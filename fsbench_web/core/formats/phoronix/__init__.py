@@ -1,1 +1,0 @@
-"""Results of the Phoronix Test Suite: its XML file and its exported CSV."""
