@@ -39,7 +39,7 @@ def measured_date(parsed: ParsedResult, keys: Iterable[OwnKey]) -> MeasuredDate:
 
 
 def doubts(parsed: ParsedResult) -> list[Problem]:
-    """Why dates of the file are not taken, or not for sure, in sentences for whoever imports it."""
+    """Why dates of the file are not taken, or not for sure, in sentences."""
     return [
         Problem(date.line, None, f"\u201c{date.text}\u201d {doubt}.", is_note=True)
         for date in dict.fromkeys(parsed.dates.values())

@@ -197,7 +197,7 @@ def first_of(text: str) -> int:
 
 
 def proposed_names(tests: Iterable[str], mapping: Mapping | None) -> dict[str, str]:
-    """The tests that are ours under another name, with ours, where nobody said what they mean."""
+    """The tests that are ours under another name, with ours, if their meaning is open."""
     names = {*mapping.names, *(test for test, _ in mapping.tests.values())} if mapping else set()
     proposals = {test: other_name(test) for test in tests if test not in names}
     return {test: name for test, name in proposals.items() if name}

@@ -205,7 +205,7 @@ class PlannedFile:
 
 @dataclass
 class Plan:
-    """All files of an import, and what is wrong with what was said beside them.
+    """All files of an import, and what is wrong with what was said of them.
 
     ``passed_over``: files of a folder without results. ``left_out``: those that somebody left out.
     """
@@ -373,7 +373,7 @@ class _Descriptions:
 
 
 def _skip_other_files(plan: Plan) -> None:
-    """Leave out what is no result beside results, and what only says what another file says."""
+    """Leave out files without results, and those that repeat another file."""
     has_output = any(file.parsed and file.parsed.tool != "table" for file in plan.files)
     others = [
         file
@@ -513,7 +513,7 @@ def _run_problems(run: PlannedRun) -> list[ImportProblem]:
 
 
 def _refuse_doubtful_repeats(files: Sequence[PlannedFile]) -> None:
-    """Add a problem to each file whose numbers would be repeats, and may be none."""
+    """Add a problem to each file with doubtful repeats."""
     groups: dict[tuple[object, ...], list[PlannedRun]] = defaultdict(list)
     by_path = {file.path: file for file in files}
     for file in files:

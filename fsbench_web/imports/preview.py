@@ -111,7 +111,7 @@ class UnreadColumns:
 
     @property
     def open_names(self) -> list[str]:
-        """Those of which nobody said yet that they are left out."""
+        """Those that are not said to be left out yet."""
         return [name for name in self.names if name not in (self.description.ignored or ())]
 
 
@@ -178,13 +178,13 @@ class UploadPreview:
     known_count: int = 0
     """Files that are kept already."""
     open_units: list[str] = field(default_factory=list)
-    """Those of which nobody said whether they are of 1,000 or of 1,024 bytes."""
+    """Those that may be of 1,000 or of 1,024 bytes."""
     has_doubtful_repeats: bool = False
     """Whether it must be said of some files that they are repeats."""
 
     @property
     def open_columns(self) -> list[str]:
-        """Names of columns that nothing reads, and that nobody said are left out."""
+        """Names of columns that nothing reads, and that are not left out."""
         of_files = (file.unread.open_names for file in self.files if file.unread)
         return list(dict.fromkeys(name for names in of_files for name in names))
 

@@ -118,7 +118,7 @@ class WarningRow(ErrorRow):
 
 @dataclass(frozen=True)
 class ImportProblem:
-    """What is wrong; ``file`` None: with what was given beside the files.
+    """What is wrong; ``file`` None: with what was given with the files.
 
     ``run_id``: the run that has the numbers. Of warnings: ``count`` places, the first is named.
     """

@@ -1,6 +1,6 @@
 """What is more than a request stores (imports.plan) waits here for the importer.
 
-The row is the truth: whoever works on it claims it by conditional update, and shows the claim's
+The row is the truth: an importer claims it by conditional update, and shows the claim's
 token with everything it writes. A claim that is not renewed runs out, and another importer takes
 the row up again; what was half stored then is gone with its transaction.
 """
@@ -37,7 +37,7 @@ MOST_KEPT = 100
 
 
 class ImporterStopped(Exception):
-    """The importer was told to end: the row goes back to those that wait."""
+    """The importer has to end: the row goes back to those that wait."""
 
 
 class ClaimLost(Exception):
@@ -180,7 +180,7 @@ def _leave(row: Import, state: ImportState, report: dict[str, Any]) -> None:
 def _heartbeats(row: Import, stopping: threading.Event) -> Iterator[OnProgress]:
     """Renew the claim and tell the progress from another thread.
 
-    On SQLite nothing can be told while the table is stored, and nobody can claim the row.
+    On SQLite nothing can be written while the table is stored, and nobody can claim the row.
     """
     data: dict[str, Any] = {"phase": "Reading", "progress": 0.0}
     ended = threading.Event()

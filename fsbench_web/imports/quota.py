@@ -35,7 +35,7 @@ def pending(user: User) -> QuerySet[Any]:
 
 
 def refuse_beyond(user: User, sources: Sequence[SourceFile]) -> None:
-    """Raises ImportRefused where there is no room for these files beside what is kept already."""
+    """Raises ImportRefused where there is no room for these files."""
     rows = list(pending(user))
     kept_bytes = sum(row.size_bytes for row in rows)
     more_bytes = sum(source.size_bytes for source in sources)

@@ -27,7 +27,7 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def too_large_sentence() -> str:
-    """What people and programs are told."""
+    """The message for people and programs."""
     limit = settings.MAX_UPLOAD_BYTES // (1024 * 1024)
     return (
         f"The upload is larger than {limit} MiB, all files together, and was refused; nothing was "

@@ -51,7 +51,7 @@ class Correction:
 
 
 def store_upload(sources: Sequence[SourceFile], target: Target, user: User) -> Import:
-    """Keep an upload of which at least one file can be read, so that the rest can be corrected.
+    """Keep an upload with at least one readable file, so the rest can be corrected.
 
     Raises ImportRefused if none can, if the study refuses, or beyond the quota.
     """
@@ -235,7 +235,7 @@ def _describe(file: ImportFile, description: FileDescription) -> None:
 
 
 def _rename(files: Sequence[ImportFile], old: Target, new: Target) -> None:
-    """Call by today's labels those that folders named: whether they are blocks is said anew."""
+    """Call by today's labels those that folders named: whether they are blocks has changed."""
     if old.blocks == new.blocks:
         return
     taken = [file for file in files if not file.is_left_out]
@@ -292,7 +292,7 @@ def remove_expired() -> None:
 
 
 def with_paths(names: Sequence[str], paths: Any) -> list[str]:
-    """The names of uploaded files with the folders that a browser gave beside them.
+    """The names of uploaded files with the folders that a browser sent.
 
     ``paths`` are labels, one for each file; what does not fit is ignored.
     """

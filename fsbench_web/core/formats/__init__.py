@@ -102,14 +102,14 @@ FORMATS = (*(text_format.name for text_format in _TEXT), logs.FORMAT, biff.FORMA
 
 
 THE_SAME = (vdbench.parse_flat.name, vdbench.parse_summary.name, vdbench.parse_totals.name)
-"""Files that one tool writes beside each other with the same numbers, the one that says most first.
+"""Files of one tool with the same numbers, the one that says most first.
 """
 
 DETAILS = {
     logs.FORMAT: (report.parse.name, terse.parse.name, normal.parse.name),
     mdtest.parse_ranks.name: (mdtest.parse.name,),
 }
-"""Files with details of a result that stands beside them, and the formats of that result."""
+"""Files with details of another file's result, and the formats of that result."""
 
 
 # fio says the same several times, and IOzone's parsers tell its modes apart themselves.

@@ -163,7 +163,7 @@ def _date_of_match(line: int, kind: _Line, match: re.Match[str]) -> PrintedDate:
 
 
 def printed_date(text: str, date: str, line: int, read: Callable[[str], datetime]) -> PrintedDate:
-    """A date as it stands in a file; ``text`` is what stands around it."""
+    """A date as a file has it; ``text`` is the text around it."""
     try:
         at: datetime | None = read(date)
     except (ValueError, OverflowError, OSError):

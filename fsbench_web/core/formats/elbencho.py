@@ -142,7 +142,7 @@ def _check(collector: Collector, runs: list[_Run]) -> None:
             collector.refuse(
                 run.line,
                 f"A run of elbencho starts here and another one in line {first.line}, and none "
-                "says its settings: make each a file of its own, or take what --csvfile, "
+                "says its settings. Make each a file of its own, or take what --csvfile, "
                 "--jsonfile or --resfile wrote.",
             )
         elif _settings_of(run.command) != _settings_of(first.command):
@@ -365,6 +365,6 @@ def _settings_of(command: str) -> tuple[tuple[str, ...], str]:
 
 
 def _further_settings_of(command: str) -> tuple[str, ...]:
-    """The same without what its CSV and JSON say beside it, and without the load."""
+    """The same without the load, and without what CSV and JSON have in columns."""
     settings, _ = _settings_of(command)
     return tuple(setting for setting in settings if not _SAID.fullmatch(setting))

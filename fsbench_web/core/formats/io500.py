@@ -1,7 +1,7 @@
 """The ``result_summary.txt`` of IO500: each phase with its rate and its time, and the score.
 
 kIOPS are 1000 operations a second. Until SC19 IO500 wrote "GB/s" for 2^30 bytes a second, as IOR's
-logs beside 224 summaries show. Source: IO500's rules, and summaries of 2017 to 2025.
+logs of 224 summaries show. Source: IO500's rules, and summaries of 2017 to 2025.
 """
 
 import re

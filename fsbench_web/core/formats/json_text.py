@@ -30,7 +30,7 @@ _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number as printed, and the line it stands in, from 1."""
+    """A number as printed, and its line, from 1."""
 
     text: str
     line: int

@@ -73,7 +73,7 @@ def _unit_of(scale: str, proportion: str) -> str:
 
 
 class _TestNames:
-    """The names of the tests of one file, of which a profile may give several units.
+    """The names of the tests of one file; a profile may give several units.
 
     Names always say IOPS: pts/fio leaves bandwidth or IOPS out where both are the same number.
     """
@@ -141,7 +141,7 @@ class _Document:
 
 @reads("phoronix-xml", "phoronix", any_line(_ROOT.search), has_long_lines=True)
 def parse(lines: list[str], collector: Collector) -> ParsedResult:
-    """All results that are rates or times. Raises UnreadableFile for what is not XML."""
+    """Read all results that are rates or times."""
     start = next(index for index, line in enumerate(lines) if "<" in line)
     document = _Reader(start).read("\n".join(lines[start:]))
     result = collector.result

@@ -59,7 +59,7 @@ def too_many_values(line: int | None) -> Problem:
 class UnreadableFile(ValueError):
     """A file that cannot be read, with all its problems.
 
-    ``units`` of readable rows, each with its first line, so wrong units are told along with the
+    ``units`` of readable rows, each with its first line, so wrong units are named along with the
     rest.
     """
 

@@ -8,7 +8,7 @@ data are kept in MiB/s. Source: sysbench's manual, its sources, and output of 0.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -155,7 +155,7 @@ class _Run:
 
     @property
     def test(self) -> str:
-        """``cpu``, ``memory_write``, ``oltp_read_only``; what is not known is left out."""
+        """``cpu``, ``memory_write``, ``oltp_read_only``; unknown parts are left out."""
         name = self.command if self.title in ("", "sql") and self.command else self.title
         return "_".join(word for word in (name, self.operation) if word)
 
@@ -274,7 +274,7 @@ def _file_line(run: _Run, line: str, line_number: int) -> None:
         run.add_rates(_FILE_RATES, line, line_number)
 
 
-def _samples(run: _Run, places: dict[str, tuple[int, ...]]) -> dict[str, list[float]]:
+def _samples(run: _Run, places: Mapping[str, tuple[int, ...]]) -> dict[str, list[float]]:
     """What the intervals say of each rate, which stands at one of its places."""
     return {
         name: [

@@ -58,7 +58,7 @@ def packed_problem(data: bytes) -> str:
 
 
 def is_beside(lines: Sequence[str]) -> bool:
-    """Whether it is a report that Vdbench writes beside those that are read, and holds no more."""
+    """Whether it is a report of Vdbench that has no results of its own."""
     return any(re.search(r"<title>Vdbench \S+\.html</title>", line) for line in lines[:20])
 
 
@@ -136,7 +136,7 @@ def with_numbers(lines: Sequence[str]) -> tuple[list[str], dict[int, str]] | Non
 
 
 def lost_values(result: ParsedResult, wanted: ParsedResult, odd: dict[int, str]) -> list[Problem]:
-    """What ``with_numbers`` gives more than was found, line by line; but what is told already."""
+    """Warnings of what ``with_numbers`` gives more, in lines without a warning."""
     before, after = _by_line(result, odd), _by_line(wanted, odd)
     reported = {warning.line for warning in result.warnings if not warning.is_note}
     warnings = []

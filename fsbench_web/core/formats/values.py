@@ -183,7 +183,7 @@ class Collector:
             )
 
     def add_distribution(self, distribution: Distribution | None) -> None:
-        """Keep latencies as counts; of the repeat that the value is of which was added last."""
+        """Keep latencies as counts, of the repeat of the value that was added last."""
         if distribution is not None:
             self.result.distributions.append(distribution)
             self._places.append(self._count - 1)

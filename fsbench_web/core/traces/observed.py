@@ -10,7 +10,7 @@ MOST_BYTES = 32 * 1024 * 1024
 MOST_LINES = 1_500_000
 MOST_LINE = 100_000
 MOST_FILES = 200_000
-"""Files whose last place is remembered: what tells random from sequential."""
+"""Files with a remembered last place, which tells random from sequential."""
 BY_OPERATIONS, BY_BYTES, BY_TIME = "operations", "bytes", "time"
 LEAST_FILE_KB = 4
 

@@ -1,4 +1,4 @@
-"""Runs to be -> which repeat each is, or part of which; and why one is none."""
+"""Planned runs -> the repeat that each is, or is part of; and why one is none."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from fsbench_web.platform import limits
 from fsbench_web.studies.models import Run, Series
 
 OnProgress = Callable[[str, float], None]
-"""Told what is being done, and the share of it that is done."""
+"""Called with what is being done, and the share that is done."""
 _MOST_NAMED = 20
 _MOST_FILES_NAMED = 5
 _MOST_LETTERS = 200

@@ -196,7 +196,7 @@ def check(request: HttpRequest, import_id: int) -> HttpResponse:
 
 
 def uploaded(request: HttpRequest, import_id: int) -> Import:
-    """An upload of whoever asks that was not imported yet. Raises Http404."""
+    """An upload of the user that was not imported yet. Raises Http404."""
     row = Import.objects.filter(
         pk=import_id, state=ImportState.PREVIEWED, created_by=user_of(request)
     ).first()

@@ -51,7 +51,7 @@ def _size(summary: re.Match[str]) -> str:
 
 
 def _size_text(size: int) -> str:
-    """Bytes of a request as a setting, in the largest unit of which they are a whole number."""
+    """Bytes of a request as a setting, in the largest unit that divides them."""
     unit, times = next((name, of) for name, of in _UNITS if size % of == 0)
     return f"size {size // times} {unit}"
 

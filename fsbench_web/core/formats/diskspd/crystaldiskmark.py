@@ -30,7 +30,7 @@ def _recognises(lines: list[str]) -> bool:
 
 @reads("crystaldiskmark", "crystaldiskmark", _recognises)
 def parse(lines: list[str], collector: Collector) -> ParsedResult:
-    """All rows. Raises UnreadableFile for a text of older versions, whose rows are others."""
+    """Read all rows of versions 7 and 8."""
     result = collector.result
     section = ""
     settings: dict[str, None] = {}

@@ -52,8 +52,10 @@ _NO_SETTING = re.compile(
 class FioJob(Protocol):
     """A job in a report; ``identity`` names its tests, or its own ``name`` if that is None."""
 
-    name: str
     identity: Identity | None
+
+    @property
+    def name(self) -> str: ...
 
     @property
     def label(self) -> str: ...
@@ -343,7 +345,7 @@ def several_jobs(name: str, names: Sequence[str] = ()) -> str:
     said = "" if names else ", of which fio prints the options of the last alone"
     return (
         f"{name} is the sum of several jobs{which} by group_reporting{said}: what each of them did "
-        "cannot be told. Put new_group or stonewall into each job, or leave group_reporting out."
+        "is not known. Put new_group or stonewall into each job, or leave group_reporting out."
     )
 
 

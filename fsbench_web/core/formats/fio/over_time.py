@@ -1,10 +1,9 @@
 """A histogram log of fio (``--write_hist_log``) as latencies over time.
 
-Each line is an interval of one process: its end in milliseconds from the first that was measured,
-direction (0 read, 1 write, 2 trim), block size, and the completions of that interval in fio's bins:
-exact to 128, then 64 to each power of two (``stat.c``, ``stat.h``). fio writes a line with the
-first completion behind an interval: what comes behind the last line is in none (tried with fio
-3.33: from the requests in flight at the end up to a whole interval).
+Each line is an interval of one process: its end in milliseconds, direction (0 read, 1 write, 2
+trim), block size, and the completions by fio's bins. Bins are exact to 128, then 64 to each power
+of two (``stat.c``, ``stat.h``). fio writes a line with the first completion behind an interval, so
+what comes after the last line is in none (tried with fio 3.33).
 """
 
 from collections.abc import Sequence

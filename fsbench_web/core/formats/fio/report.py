@@ -401,7 +401,7 @@ def _latency(collector: Collector, name: str, latency: JsonObject, unit: str, lo
 def _distribution(
     collector: Collector, name: str, latency: JsonObject, unit: str, load: str
 ) -> None:
-    """The bins of JSON+, whose names are the middles of fio's bins in nanoseconds."""
+    """Keep the bins of JSON+: their names are the middles of fio's bins in nanoseconds."""
     bins = latency.get("bins")
     if not isinstance(bins, Bins):
         return

@@ -18,7 +18,7 @@ _WRITES = frozenset({"write", "randwrite"})
 _MIXED = frozenset({"rw", "readwrite", "randrw"})
 _OPENED = frozenset({"1", "sync", "dsync"})
 COUNTED = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "posixaio"})
-"""Engines whose reads and writes the kernel counts for the process; psync is fio's own choice."""
+"""Engines that the kernel counts reads and writes of; psync is fio's default."""
 _NO_RAMP = re.compile("0*(us|ms|s|m|h|d)?")
 
 

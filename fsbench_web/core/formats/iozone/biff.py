@@ -1,7 +1,7 @@
 """The file that ``iozone -b`` writes: a bare BIFF2 stream, the sheet format of Excel 2.
 
 A record is its type and the length of its body, both 16 bits, little-endian, and the body. A cell's
-body starts with row, column (16 bits each) and three bytes of attributes; then LABEL has a length
+body starts with row, column (16 bits each) and three bytes of attributes. Then LABEL has a length
 byte and its text, NUMBER a 64-bit float, INTEGER a 16-bit number. IOzone's LABEL records have room
 for 256 characters, whatever their length. Source: "OpenOffice.org's Documentation of the Microsoft
 Excel File Format" (D. Rentz), 5.49 INTEGER, 5.63 LABEL, 5.71 NUMBER; and files of IOzone 3.489.

@@ -2,8 +2,8 @@
 
 The columns have IOzone's own order. A test that was not run leaves its column blank: then the
 blanks of the row say which one. Values are right-aligned with their column (printf " %8lld"). The
-second header line ends most names one place to the left of their values, and a value too long for
-its field pushes the rest of its row to the right.
+second header line ends most names one place to the left of their values. A value too long for its
+field pushes the rest of its row to the right.
 """
 
 import re

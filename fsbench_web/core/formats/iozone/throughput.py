@@ -58,7 +58,7 @@ def _plain(line: str) -> str:
 
 @dataclass
 class _Test:
-    """The test whose block is being read, and at what sizes."""
+    """The test of the current block, and its sizes."""
 
     name: str = ""
     load: str = ""

@@ -65,7 +65,7 @@ def doubts(result: ParsedResult, lines: Sequence[str]) -> list[Problem]:
 
 
 def apart(pair: tuple[ParsedValue, ParsedValue], place: str, line: int) -> Problem:
-    """That two values, of which the first is at ``place``, are far apart for repeats."""
+    """The problem that two values are far apart for repeats; the first is at ``place``."""
     first, second = pair
     message = (
         f"{first.test} is {first.value:.6g} {first.unit} in {place}, and {second.value:.6g} here. "
@@ -75,9 +75,9 @@ def apart(pair: tuple[ParsedValue, ParsedValue], place: str, line: int) -> Probl
 
 
 def far_apart(values: Iterable[ParsedValue]) -> tuple[ParsedValue, ParsedValue] | None:
-    """Two values of one cell, of the test whose cells differ most; None below MOST_APART.
+    """The two most different values of a cell of any test; None below MOST_APART.
 
-    The middle cell of a test counts. Rates go before times, whose longest differs in each run.
+    The middle cell of a test counts. Rates go before times: the longest time differs in each run.
     """
     cells: dict[Key, list[ParsedValue]] = defaultdict(list)
     for value in values:

@@ -110,7 +110,7 @@ def _differences(result: ParsedResult, runs: Sequence[_Run]) -> list[Problem]:
 
 
 def _far_apart(result: ParsedResult) -> list[Problem]:
-    """The first rate of each test whose repeats differ by more than _MOST_APART."""
+    """The first rate of each test with repeats that differ by more than _MOST_APART."""
     first: dict[object, ParsedValue] = {}
     problems: dict[object, Problem] = {}
     for value in result.values:
@@ -134,7 +134,7 @@ def _only(run: _Run, other: _Run) -> list[str]:
 
 
 def _printed(format: str, lines: Sequence[str]) -> Iterator[_Run]:
-    """The paths of each run whose format prints them."""
+    """The paths of each run, where the format prints them."""
     if format == "fio-json":
         starts = [number for number, line in enumerate(lines, start=1) if _REPORT.search(line)]
         for start, end in zip(starts, [*starts[1:], len(lines) + 1], strict=True):

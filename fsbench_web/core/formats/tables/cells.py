@@ -107,7 +107,7 @@ _NUMBER_WITH_UNIT = re.compile(
 
 _BYTES_A_SECOND = re.compile("([MGT])B(?:/sec|ps|ytes/s|ytes/sec)")
 _MAYBE_BITS = re.compile("[KMGT]i?b/s(?:ec)?")
-"""A small b behind a capital letter: whoever tells them apart means bits."""
+"""A small b behind a capital letter: bits, if its author tells them apart."""
 
 
 # Remembered, because each row of a table names test, sizes and unit anew, and they hardly differ.
@@ -169,7 +169,7 @@ def number_and_unit(text: str) -> tuple[str, str]:
 
 @dataclass
 class CellPosition:
-    """A word of the table with its column, from 1; None where the word stands in no column."""
+    """A word of the table with its column, from 1; None: no column."""
 
     text: str
     column: int | None = None
@@ -178,7 +178,7 @@ class CellPosition:
 @dataclass
 class Grouping:
     """Whether numbers may have their thousands set apart: 1.234, 12.345 and 987 are thousands or
-    thousandths, and only whoever wrote them knows. One number that is clear decides for all.
+    thousandths, and only their author knows. One number that is clear decides for all.
     """
 
     first: tuple[int, str] | None = None
@@ -232,7 +232,7 @@ class Cell:
 
 @dataclass
 class CellReading:
-    """What cells before have told, and what is wrong with them.
+    """What earlier cells said, and what is wrong with them.
 
     ``comma``: a comma may be a decimal sign. ``record_bytes``, ``file_bytes``: units of bare sizes,
     0 if unknown. ``is_given``: the decimal sign is certain.
@@ -255,7 +255,7 @@ class CellReading:
     """Values that are no numbers, and may be words for what was not measured."""
     problems: list[Problem] = field(default_factory=list)
     units: dict[str, str] = field(default_factory=dict)
-    """The unit of each test whose cells say it."""
+    """The unit of each test with units in its cells."""
 
     def refuse(
         self, line: int | None, place: CellPosition | None, code: str, **parameters: Any

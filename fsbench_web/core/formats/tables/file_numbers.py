@@ -131,7 +131,7 @@ def in_runs(
     places: Column,
     samples: Samples | None = None,
 ) -> FileNumbers:
-    """Numbers of which each belongs to the run that ``keys`` has at its place."""
+    """The numbers in runs: each belongs to the run that ``keys`` has at its place."""
     known = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     runs = np.array([known[key] for key in keys], dtype=np.int64)[places]
     order = np.argsort(runs, kind="stable")

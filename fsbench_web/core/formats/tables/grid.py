@@ -16,7 +16,7 @@ MAX_CELL = 1000
 """Letters of a cell that are looked at. Every name and number that is kept has a lower limit."""
 _LOOKED_AT = 50
 MOST_LOOKED_AT = 50_000
-"""Lines of a text by which its shape is told."""
+"""Lines of a text that show its shape."""
 BAR = "|"
 _GAP = re.compile(r"\s{2,}")
 _BARS = str.maketrans(dict.fromkeys("│┃║", BAR))

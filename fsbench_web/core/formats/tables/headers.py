@@ -1,6 +1,6 @@
 """What a column's header says: which field it is, or what was measured, in which unit. Pure.
 
-The words are those that people write, in English and German. What is not sure is asked.
+The words are those that people write, in English and German. Unsure columns are asked about.
 """
 
 import re
@@ -70,7 +70,7 @@ _NO_UNIT = re.compile(
     r"|(lower|higher|less|more) is better",
     re.IGNORECASE,
 )
-"""What stands in brackets and is no unit: which statistic, how deep the queue was."""
+"""Words in brackets that are no unit: a statistic, a queue depth."""
 PERCENT = "%"
 
 # File systems that fsbench does not make, and that results come from.
@@ -102,13 +102,13 @@ _RATES = {"bw", "bandwidth", "throughput", "durchsatz", "rate", "speed", "datenr
 _LATENCIES = {"lat": "lat", "latency": "lat", "latenz": "lat", "response": "lat"}
 _LATENCIES |= {"clat": "clat", "slat": "slat"}
 _WHOLE = {"lat": "latency", "clat": "completion_latency", "slat": "submission_latency"}
-"""The ending of a latency of which nothing says whether it is a mean."""
+"""The ending of a latency that may be a mean."""
 WHOLE_ENDINGS = {"_bw", "_iops", *(f"_{kind}" for kind in _WHOLE.values())}
 """What need not be said of a test with one number: its unit tells it."""
 _MEANS = {"mean", "avg", "average", "mittel", "mittlere"}
 _PASSED_OVER = {"time", "completion", "percentile", "perzentil", "pct", "quantile", "total", "of"}
 _HALF_UNITS = {"kb", "mb", "gb", "kib", "mib", "gib"}
-"""``bw_kb``: of which time nothing says."""
+"""``bw_kb``: nothing says the time."""
 _DIRECTIONS = {"read": "read", "write": "write", "trim": "trim", "rd": "read", "wr": "write"}
 _PERCENTILE = re.compile(r"p?([0-9]{1,2}(?:\.[0-9]{1,4})?)(?:th|%|\.)?")
 _NINES = re.compile("p(999+)")
@@ -317,7 +317,7 @@ def fallback_field(word: str) -> str:
 
 
 def split_brackets(word: str) -> str:
-    """A header without what stands in brackets at its end."""
+    """A header without the brackets at its end."""
     match = _IN_BRACKETS.fullmatch(word.strip())
     return match[1] if match else word
 
@@ -343,7 +343,7 @@ def measure_of(word: str) -> Measure | None:
 
 
 def _of_unit(start: str, unit: str) -> Measure | None:
-    """Of a column whose header is a unit: ``MB/s``, ``read MiB/s``, ``kIOPS``."""
+    """Of a column with a unit for a header: ``MB/s``, ``read MiB/s``, ``kIOPS``."""
     if _OPS.fullmatch(unit) or unit.lower().endswith("ops/s"):
         return Measure(f"{start}_iops", unit)
     return Measure(f"{start}_bw", unit) if unit.endswith("/s") else None

@@ -29,7 +29,7 @@ FORMAT = "table"
 
 
 class NeedsMapping(UnreadableFile):
-    """A table of which somebody has to say which column is what."""
+    """A table with columns that somebody has to explain."""
 
 
 LONG, TESTS, MATRIX = "long", "tests", "matrix"

@@ -1,6 +1,6 @@
 """Rows of a table, few or millions -> its numbers as columns, and all that is wrong with it. Pure.
 
-A number whose row names what rows before it named is read by a cache of words: 280,000 a second of
+A row with the words of earlier rows is read by a cache of words: 280,000 numbers a second of
 a processor instead of 50,000.
 """
 
@@ -221,7 +221,7 @@ class TableReader(CellReading):
         test_words: object,
         run_words: object,
     ) -> bool:
-        """Keep a plain number whose other words are known; False for what must be read."""
+        """Keep a plain number in a row of known words; False for what must be read."""
         if column.place is None:
             return False
         text = words[column.place]

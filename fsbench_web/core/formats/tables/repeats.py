@@ -36,7 +36,7 @@ def numbered(
 ) -> tuple[list[OwnKey], Column]:
     """Runs with repeats, counted for each cell in this order, and the run of each number.
 
-    Runs whose cells have one number each need no repeat. Repeats that a table says stay.
+    Runs with one number for each cell need no repeat. Repeats that a table says stay.
     """
     is_open = np.array([key[3] is None for key in keys])
     counted = order[is_open[runs][order]]

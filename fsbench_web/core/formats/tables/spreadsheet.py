@@ -70,7 +70,7 @@ def tables_of(data: bytes, delimiter: str = "") -> list[Grid]:
 
 
 def parse_mapped(data: bytes, mapping: Mapping) -> ParsedResult:
-    """All numbers of a table of which somebody said which column is what."""
+    """All numbers of a table with columns that somebody explained."""
     from fsbench_web.core.formats.tables.reading import read_mapped
 
     mapping.check()
