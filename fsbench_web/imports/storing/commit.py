@@ -101,7 +101,7 @@ def commit(
     if notes or stored.remarks:
         remarks = [remark.as_warning() for remark in (*notes, *stored.remarks)]
         warnings += remarks
-        # Apart too: reading a file again says nothing of them (rereads.renewal).
+        # Apart too: reading a file again says nothing of them (rereads.renewed_warnings).
         row.report = {"warnings": warnings, "remarks": remarks}
     if was_kept:
         row.save()

@@ -357,7 +357,7 @@ def _disk(collector: Collector, document: _Document, test: str, load: str) -> No
 
 
 def _intervals(job: _Job, direction: str) -> list[tuple[float, float]]:
-    """The rates of each interval, where fio reported them (formats.fio.report)."""
+    """The rates of each interval, where fio reported them (interval_rates)."""
     if job.printed_at_s is None or not job.earlier_reports:
         return []
     reports = []
