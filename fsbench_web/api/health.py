@@ -187,12 +187,17 @@ def health_ready(request: HttpRequest) -> Status[dict[str, Any]]:
         logger.warning("the database does not answer: %s", error)
         database = "The database does not answer: see the web process's log and DATABASE_URL."
     broker = broker_state()
-    parts = {"database": database, "migrations": migrations, "broker": broker}
+    return _answer({"database": database, "migrations": migrations, "broker": broker})
+
+
+def _answer(parts: dict[str, str], **more: Any) -> Status[dict[str, Any]]:
+    """200, or 503 with the problems of parts that are not "ok"; ``more`` are no parts."""
     problems = [{"field": part, "message": state} for part, state in parts.items() if state != "ok"]
+    answer = {"status": "failing" if problems else "ok", **parts, **more}
     if not problems:
-        return Status(200, {"status": "ok", **parts})
+        return Status(200, answer)
     detail = " ".join(problem["message"] for problem in problems)
-    return Status(503, {"status": "failing", **parts, "detail": detail, "errors": problems})
+    return Status(503, {**answer, "detail": detail, "errors": problems})
 
 
 def _ping_database() -> None:
@@ -209,16 +214,6 @@ def health(request: HttpRequest) -> Status[dict[str, Any]]:
     database, expected = _database()
     broker = _broker(expected)
     parts = {"web": "ok", "database": database, "broker": broker.state}
-    problems = [{"field": part, "message": state} for part, state in parts.items() if state != "ok"]
     if broker.state == "ok" and not broker.workers:
-        sentence = "No worker answers: start one (`make run` starts web and worker)."
-        problems.append({"field": "workers", "message": sentence})
-    answer: dict[str, Any] = {
-        "status": "failing" if problems else "ok",
-        **parts,
-        "workers": broker.workers,
-    }
-    if not problems:
-        return Status(200, answer)
-    detail = " ".join(problem["message"] for problem in problems)
-    return Status(503, {**answer, "detail": detail, "errors": problems})
+        parts["workers"] = "No worker answers: start one (`make run` starts web and worker)."
+    return _answer(parts, workers=broker.workers)

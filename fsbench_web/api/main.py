@@ -1,5 +1,6 @@
 """/api/v1: its parts, how it reads and writes JSON, and its addresses."""
 
+from itertools import chain
 from typing import Any
 
 from django.conf import settings
@@ -13,39 +14,15 @@ from ninja.parser import Parser
 from ninja.renderers import JSONRenderer
 
 from fsbench_web.accounts.requirements import Action, action_of, requires, requires_by_method
-from fsbench_web.api.accounts.audit import router as audit_log
-from fsbench_web.api.accounts.me import router as me
-from fsbench_web.api.accounts.people import router as people
-from fsbench_web.api.accounts.teams import router as teams
-from fsbench_web.api.catalog.hardware import router as hardware
-from fsbench_web.api.catalog.own_workloads import router as own_workloads
-from fsbench_web.api.catalog.workers import router as workers
-from fsbench_web.api.catalog.workloads import router as workloads
-from fsbench_web.api.health import router as health
-from fsbench_web.api.imports.rereads import router as rereads
-from fsbench_web.api.imports.steps import router as import_steps
-from fsbench_web.api.permalinks import router as permalinks
-from fsbench_web.api.profiles import router as profiles
-from fsbench_web.api.protocol import errors, text
+from fsbench_web.api import health, permalinks, profiles, search, watches
+from fsbench_web.api.accounts import audit, me, people, teams
+from fsbench_web.api.catalog import hardware, workers, workloads
+from fsbench_web.api.imports import rereads, steps
+from fsbench_web.api.protocol import errors, schemas
 from fsbench_web.api.protocol.answers import with_common_answers
-from fsbench_web.api.protocol.described import only_described
-from fsbench_web.api.protocol.description import complete_schema
-from fsbench_web.api.results.comparison import router as comparison
-from fsbench_web.api.results.deltas import router as deltas
-from fsbench_web.api.results.explanations import router as explanations
-from fsbench_web.api.results.history import router as history
-from fsbench_web.api.results.study_writes import router as study_writes
-from fsbench_web.api.runs.activity import router as run_activity
-from fsbench_web.api.runs.jobs import router as jobs
-from fsbench_web.api.runs.jobs import sweeps
-from fsbench_web.api.runs.lun_ledgers import router as lun_ledgers
-from fsbench_web.api.runs.outputs import router as run_outputs
-from fsbench_web.api.runs.routes import router as runs
-from fsbench_web.api.runs.series import router as series
-from fsbench_web.api.runs.traces import router as run_traces
-from fsbench_web.api.runs.triggers import router as triggers
-from fsbench_web.api.search import router as search
-from fsbench_web.api.watches import router as watches
+from fsbench_web.api.protocol.router import complete_schema, only_described
+from fsbench_web.api.results import comparison, deltas, explanations, history, studies
+from fsbench_web.api.runs import activity, jobs, lun_ledgers, outputs, routes, series, triggers
 
 
 class _StrictJSON(JSONRenderer):
@@ -84,16 +61,16 @@ class _Parser(Parser):
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
         """Raises ValueError, which ``errors`` puts into words."""
         data = super().parse_body(request)
-        if text.is_too_deep(data):
-            raise ValueError(text.TOO_DEEP)
+        if schemas.is_too_deep(data):
+            raise ValueError(errors.TOO_DEEP)
         return data
 
     def parse_querydict(
         self, data: MultiValueDict[str, str], list_fields: list[str], request: HttpRequest
     ) -> dict[str, Any]:
         for name, values in data.lists():
-            if not all(isinstance(value, str) and text.is_storable(value) for value in values):
-                raise errors.Refused(422, [(name, f"{name} {text.UNSTORABLE}.")])
+            if not all(isinstance(value, str) and schemas.is_storable(value) for value in values):
+                raise errors.Refused(422, [(name, f"{name} {schemas.UNSTORABLE}.")])
         return super().parse_querydict(data, list_fields, request)
 
 
@@ -113,42 +90,33 @@ api = _API(
     renderer=_StrictJSON(),
     parser=_Parser(),
 )
-_AREAS = [
-    ("health", health),
-    ("you", me),
-    ("studies", study_writes),
-    ("studies", series),
-    ("deltas", deltas),
-    ("explanations", explanations),
-    ("comparisons", comparison),
-    ("comparisons", history),
-    ("permalinks", permalinks),
-    ("work profiles", profiles),
-    ("watches", watches),
-    ("imports", import_steps),
-    ("imports", rereads),
-    ("runs", runs),
-    ("runs", run_outputs),
-    ("runs", run_activity),
-    ("runs", run_traces),
-    ("jobs", jobs),
-    ("jobs", sweeps),
-    ("triggers", triggers),
-    ("workers", workers),
-    ("workers", lun_ledgers),
-    ("search", search),
-    ("workloads", workloads),
-    ("workloads", own_workloads),
-    ("hardware", hardware),
-    ("administration", people),
-    ("administration", teams),
-    ("administration", audit_log),
-]
+_AREAS = {
+    "health": (health.router,),
+    "you": (me.router,),
+    "studies": (studies.router, series.router),
+    "deltas": (deltas.router,),
+    "explanations": (explanations.router,),
+    "comparisons": (comparison.router, history.router),
+    "permalinks": (permalinks.router,),
+    "work profiles": (profiles.router,),
+    "watches": (watches.router,),
+    "imports": (steps.router, rereads.router),
+    "runs": (routes.router, outputs.router, activity.router),
+    "jobs": (jobs.router, jobs.sweeps),
+    "triggers": (triggers.router,),
+    "workers": (workers.router, lun_ledgers.router),
+    "search": (search.router,),
+    "workloads": (workloads.router,),
+    "hardware": (hardware.router,),
+    "administration": (people.router, teams.router, audit.router),
+}
 
-errors.answer_in_one_shape(api)
+for kind, handler in errors.HANDLERS.items():
+    api.add_exception_handler(kind, handler)
 api.add_decorator(only_described, mode="view")
-for tag, router in _AREAS:
-    api.add_router("", router, tags=[tag])
+for tag, routers in _AREAS.items():
+    for router in routers:
+        api.add_router("", router, tags=[tag])
 
 
 @requires(Action.OPEN)
@@ -160,7 +128,7 @@ def _root(request: HttpRequest) -> HttpResponse:
 def _actions() -> dict[str, dict[str, Action | None]]:
     """By address and method, what each call says beside its function that it requires."""
     data: dict[str, dict[str, Action | None]] = {}
-    for _, router in _AREAS:
+    for router in chain.from_iterable(_AREAS.values()):
         for path, view in router.path_operations.items():
             route = path.strip("/").replace("{", "<").replace("}", ">")
             if route in data:

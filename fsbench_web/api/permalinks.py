@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from ninja import Query, Schema, Status
 from pydantic import Field
 
@@ -13,13 +13,20 @@ from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.accounts.rights import require
 from fsbench_web.api.protocol.answers import IfMatch, require_match
-from fsbench_web.api.protocol.auth import user_of
-from fsbench_web.api.protocol.bodies import Strict, cleaned, given_fields
-from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Error, Refused
-from fsbench_web.api.protocol.objects import Answer, With, value_at
-from fsbench_web.api.protocol.pages import Page, PageOut, page
-from fsbench_web.api.protocol.router import Router
+from fsbench_web.api.protocol.router import Router, binary, user_of
+from fsbench_web.api.protocol.schemas import (
+    Answer,
+    Page,
+    PageOut,
+    Strict,
+    With,
+    cleaned,
+    found,
+    given_fields,
+    page,
+    value_at,
+)
 from fsbench_web.api.results.comparison import ComparedTable, refused_as_json, table_of
 from fsbench_web.compare.exports import views
 from fsbench_web.compare.exports.formats import FORMATS
@@ -145,8 +152,7 @@ def list_permalinks(
             raise Refused(422, [("created_by", "There is no such account; see /people.")])
         author = account
     links = Permalink.objects.filter(created_by=author).select_related("created_by")
-    rows, paging = page(request, response, links.defer("snapshot").order_by("-id"), filters)
-    return {**paging, "permalinks": rows}
+    return page(request, response, links.defer("snapshot").order_by("-id"), filters, "permalinks")
 
 
 @router.post("/permalinks", response={201: PermalinkSummary}, summary="Keep a comparison")
@@ -166,8 +172,6 @@ def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[Per
         link = permalinks.pin(spec, user, view=view.to_query(), **values)
     except SpecError as error:
         raise Refused(422, [("query", problem) for problem in error.problems]) from None
-    except permalinks.EmptyComparison as error:
-        raise Refused(422, [("query", str(error))]) from None
     return Status(201, link)
 
 
@@ -302,10 +306,8 @@ def _withdrawable_permalink(request: HttpRequest, key: str) -> Permalink:
 
 def _locked_permalink(key: str) -> Permalink:
     """Asked for under the lock: it may be deleted or another's by now. Raises Http404."""
-    link = Permalink.objects.select_for_update(of=("self",)).filter(key=key).first()
-    if link is None:
-        raise Http404(f"There is no permalink {key}.")
-    return link
+    rows = Permalink.objects.select_for_update(of=("self",)).filter(key=key)
+    return found(rows, f"There is no permalink {key}.")
 
 
 def _values(values: _Sharing) -> dict[str, Any]:

@@ -10,11 +10,9 @@ from pydantic import Field
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.models import Team, Visibility
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.auth import user_of
-from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.errors import Refused
-from fsbench_web.api.protocol.pages import Page, PageOut, page
-from fsbench_web.api.protocol.router import Router
+from fsbench_web.api.protocol.router import Router, user_of
+from fsbench_web.api.protocol.schemas import Page, PageOut, Strict, page
 from fsbench_web.compare.models import WorkProfile, WorkProfileVersion
 from fsbench_web.compare.profiles import records
 from fsbench_web.compare.profiles.form import teams_of
@@ -88,20 +86,16 @@ def list_profiles(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]
 ) -> dict[str, Any]:
     """The latest version of each that you may see."""
-    rows, paging = page(
-        request,
-        response,
-        visible_profiles().prefetch_related("versions__created_by").order_by("slug"),
-        filters,
-    )
+    visible = visible_profiles().prefetch_related("versions__created_by").order_by("slug")
+    answer = page(request, response, visible, filters, "profiles")
     profiles = []
-    for row in rows:
+    for row in answer["profiles"]:
         versions = list(row.versions.all())
         profile = profile_of(row.slug, versions[0]) if versions else None
         if profile is not None:
             profiles.append(_version_answer(profile, versions))
     presets = [] if filters.offset else [_preset(preset) for preset in LATEST.values()]
-    return {**paging, "presets": presets, "profiles": profiles}
+    return answer | {"presets": presets, "profiles": profiles}
 
 
 @router.get("/profiles/{str:name}", response=ProfileOut, summary="One work profile")
@@ -124,10 +118,7 @@ def create_profile(request: HttpRequest, profile: ProfileIn) -> Status[dict[str,
     """Its first version, under an address made of its title."""
     user = user_of(request)
     team = _team(request, profile)
-    try:
-        version = records.create(_read(profile), user, visibility=profile.visibility, team=team)
-    except records.TooManyNames as error:
-        raise Refused(422, [("title", str(error))]) from None
+    version = records.create(_read(profile), user, visibility=profile.visibility, team=team)
     return Status(201, get_profile(request, version.profile.slug))
 
 

@@ -8,24 +8,36 @@ from ninja import Schema, Status
 from pydantic import Field, StrictInt
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.auth import user_of
-from fsbench_web.api.protocol.bodies import Strict, cleaned
 from fsbench_web.api.protocol.errors import Error, Refused
-from fsbench_web.api.protocol.pages import LARGEST_ID
-from fsbench_web.api.protocol.router import Router
+from fsbench_web.api.protocol.router import Router, user_of
+from fsbench_web.api.protocol.schemas import (
+    LARGEST_ID,
+    Answer,
+    Strict,
+    With,
+    cleaned,
+    found,
+    value_at,
+)
 from fsbench_web.compare.history import choices as offered_lines
 from fsbench_web.compare.models import Watch, WatchMessage
 from fsbench_web.compare.watches import confirming, deliveries, rights, triage, watching
 from fsbench_web.compare.watches.confirming import MOST_HOURS, MOST_ROUNDS
 from fsbench_web.compare.watches.form import MOST_MARGIN, BudgetForm, TriageForm, WatchForm
-from fsbench_web.studies.jobs.problems import JobRefused
 
 router = Router()
 SHOWN_MESSAGES = 50
-_NOTHING = {"series": None, "study": None, "team": None, "test": "", "category": "", "problem": ""}
+_NOTHING = {
+    "series_id": None,
+    "study": None,
+    "team": None,
+    "test": "",
+    "category": "",
+    "problem": "",
+}
 
 
-class WatchOut(Schema):
+class WatchOut(Answer):
     """``is_there`` is false where the line is gone, or hidden from you, and what it is of is then
     empty; ``problem`` says why the last look could not judge. The line is of one ``study`` (slug),
     or of all studies of a ``team``.
@@ -35,9 +47,9 @@ class WatchOut(Schema):
     title: str
     is_there: bool
     is_active: bool
-    series: int | None
-    study: str | None
-    team: str | None
+    series: int | None = value_at("series_id")
+    study: str | None = value_at("study.slug", None)
+    team: str | None = value_at("team.name", None)
     test: str
     category: str
     along: str
@@ -50,6 +62,12 @@ class WatchOut(Schema):
     confirm_rounds: int
     confirm_hours: int
     links: dict[str, str]
+
+    @staticmethod
+    def resolve_links(watch: Any) -> dict[str, str]:
+        address = f"/api/v1/watches/{watch.pk}"
+        actions = {action: f"{address}/{action}" for action in ("pause", "resume", "test")}
+        return {"self": address, **actions, "page": f"/watches/{watch.pk}/"}
 
 
 class WatchesOut(Schema):
@@ -91,7 +109,7 @@ class MessageOut(Schema):
     state: str
     note: str
     confirmation: str
-    job: int | None
+    job: int | None = value_at("job_id")
     deliveries: list[DeliveryOut]
 
 
@@ -137,7 +155,7 @@ def list_watches(request: HttpRequest) -> dict[str, Any]:
 
 @router.post("/watches", response={201: WatchMade, 409: Error}, summary="Watch a line")
 @requires(Action.WATCH)
-def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]:
+def create_watch(request: HttpRequest, watch: WatchIn) -> Status[With]:
     """Reports slowdowns from now on; earlier ones become known. 409 if you already watch it."""
     user = user_of(request)
     series = offered_lines.series_of(str(watch.series))
@@ -152,18 +170,17 @@ def create_watch(request: HttpRequest, watch: WatchIn) -> Status[dict[str, Any]]
         raise Refused(
             409, [(None, f"You watch this line already: /api/v1/watches/{error.watch.pk}.")]
         ) from None
-    except watching.TooManyWatches as error:
-        raise Refused(422, [(None, str(error))]) from None
     secret = deliveries.secret_of(row) if row.webhook_url else None
-    return Status(201, {**_watch(row), "secret": secret})
+    return Status(201, _watch(row, secret=secret))
 
 
 @router.get("/watches/{int:watch_id}", response=WatchWithMessages, summary="One watch")
 @requires(Action.ACCOUNT)
-def get_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
+def get_watch(request: HttpRequest, watch_id: int) -> With:
     """What it looks at, and what became of its messages."""
     watch = _own_watch(request, watch_id)
-    return {**_watch(watch), "messages": _messages(watch)}
+    messages = watch.messages.prefetch_related("deliveries")[:SHOWN_MESSAGES]
+    return _watch(watch, messages=rights.visible_messages(messages))
 
 
 @router.delete("/watches/{int:watch_id}", response={204: None}, summary="Watch no more")
@@ -176,7 +193,7 @@ def delete_watch(request: HttpRequest, watch_id: int) -> Status[None]:
 
 @router.post("/watches/{int:watch_id}/pause", response=WatchOut, summary="Pause a watch")
 @requires(Action.WATCH)
-def pause_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
+def pause_watch(request: HttpRequest, watch_id: int) -> With:
     """Nothing is looked at and nothing is sent."""
     watching.pause(_own_watch(request, watch_id))
     return _watch(_own_watch(request, watch_id))
@@ -184,10 +201,10 @@ def pause_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
 
 @router.post("/watches/{int:watch_id}/resume", response=WatchResumed, summary="Resume a watch")
 @requires(Action.WATCH)
-def resume_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
+def resume_watch(request: HttpRequest, watch_id: int) -> With:
     """Reports from now on; slowdowns meanwhile become known. Drops messages that waited."""
     not_sent = watching.resume(_own_watch(request, watch_id))
-    return {**_watch(_own_watch(request, watch_id)), "not_sent": not_sent}
+    return _watch(_own_watch(request, watch_id), not_sent=not_sent)
 
 
 @router.post(
@@ -196,7 +213,7 @@ def resume_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     summary="Try the addresses of a watch",
 )
 @requires(Action.WATCH)
-def test_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
+def test_watch(request: HttpRequest, watch_id: int) -> WatchMessage:
     """Sends a message that says of itself that it is a test; every 20 seconds at most."""
     watch = _own_watch(request, watch_id)
     if not rights.is_visible(watch):
@@ -204,7 +221,7 @@ def test_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     if not watch.email and not watch.webhook_url:
         raise Refused(422, [(None, "This watch has no address to write to.")])
     try:
-        return _message(watching.send_test(watch))
+        return watching.send_test(watch)
     except watching.TestedLately as error:
         raise Refused(429, [(None, str(error))], watching.TEST_EVERY.seconds) from None
 
@@ -213,22 +230,12 @@ def test_watch(request: HttpRequest, watch_id: int) -> dict[str, Any]:
     "/watches/{int:watch_id}/confirmation", response=WatchOut, summary="Let a watch confirm changes"
 )
 @requires(Action.RUN)
-def set_confirmation(request: HttpRequest, watch_id: int, budget: BudgetIn) -> dict[str, Any]:
+def set_confirmation(request: HttpRequest, watch_id: int, budget: BudgetIn) -> With:
     """Measures old and new again before it reports a change. This erases the LUNs."""
     watch = _own_watch(request, watch_id)
     data = budget.model_dump() | {"hours": budget.hours or None}
     values = cleaned(BudgetForm(data))
-    try:
-        confirming.set_budget(watch, values["rounds"], values["hours"] or 0, values["confirm"])
-    except confirming.CannotConfirm as why:
-        raise Refused(422, [("rounds", str(why))]) from None
-    except JobRefused as refused:
-        problems: list[tuple[str | None, str]] = [
-            ("confirm" if part == "confirmation" else part, sentence)
-            for part, sentences in refused.by_part.items()
-            for sentence in sentences
-        ]
-        raise Refused(403 if refused.is_forbidden else 422, problems) from None
+    confirming.set_budget(watch, values["rounds"], values["hours"] or 0, values["confirm"])
     return _watch(watch)
 
 
@@ -240,7 +247,7 @@ def set_confirmation(request: HttpRequest, watch_id: int, budget: BudgetIn) -> d
 @requires(Action.WATCH)
 def triage_change(
     request: HttpRequest, watch_id: int, message_id: int, said: TriageIn
-) -> dict[str, Any]:
+) -> WatchMessage:
     """`message_id` is of a message that something got slower. What is expected is not sent."""
     changes = _own_watch(request, watch_id).messages.filter(
         kind=WatchMessage.Kind.SLOWER, pk=message_id
@@ -251,52 +258,15 @@ def triage_change(
     values = cleaned(TriageForm(said.model_dump()))
     triage.set_state(user_of(request), visible, values["state"], values["note"])
     visible[0].refresh_from_db()
-    return _message(visible[0])
+    return visible[0]
 
 
 def _own_watch(request: HttpRequest, watch_id: int) -> Watch:
-    watch = watching.watches_of(user_of(request)).filter(pk=watch_id).first()
-    if watch is None:
-        raise Http404(f"You have no watch {watch_id}; /api/v1/watches lists yours.")
-    return watch
+    rows = watching.watches_of(user_of(request)).filter(pk=watch_id)
+    return found(rows, f"You have no watch {watch_id}; /api/v1/watches lists yours.")
 
 
-def _watch(watch: Watch) -> dict[str, Any]:
+def _watch(watch: Watch, **more: Any) -> With:
     is_there = rights.is_visible(watch)
-    names = [
-        name
-        for name in WatchOut.model_fields
-        if name not in ("title", "is_there", "series", "study", "team", "links")
-    ]
-    address = f"/api/v1/watches/{watch.pk}"
-    return {
-        **{name: getattr(watch, name) for name in names},
-        "series": watch.series_id,
-        "study": watch.study.slug if watch.study else None,
-        "team": watch.team.name if watch.team else None,
-        "title": watching.title_of(watch),
-        "is_there": is_there,
-        **({} if is_there else _NOTHING),
-        "links": {
-            "self": address,
-            **{action: f"{address}/{action}" for action in ("pause", "resume", "test")},
-            "page": f"/watches/{watch.pk}/",
-        },
-    }
-
-
-def _messages(watch: Watch) -> list[dict[str, Any]]:
-    messages = watch.messages.prefetch_related("deliveries")[:SHOWN_MESSAGES]
-    return [_message(message) for message in rights.visible_messages(messages)]
-
-
-def _message(message: WatchMessage) -> dict[str, Any]:
-    return {
-        **{
-            name: getattr(message, name)
-            for name in MessageOut.model_fields
-            if name not in ("deliveries", "job")
-        },
-        "job": message.job_id,
-        "deliveries": list(message.deliveries.values(*DeliveryOut.model_fields)),
-    }
+    hidden = {} if is_there else _NOTHING
+    return With(watch, title=watching.title_of(watch), is_there=is_there, **hidden, **more)

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from ninja import Schema, Status
 from pydantic import Field, StrictBool
 
@@ -13,11 +13,9 @@ from fsbench_web.accounts import rights, tokens
 from fsbench_web.accounts.models import ApiToken
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.accounts.sign_in.forms import TokenForm
-from fsbench_web.api.protocol.auth import user_of
-from fsbench_web.api.protocol.bodies import Strict, cleaned
 from fsbench_web.api.protocol.errors import Refused
-from fsbench_web.api.protocol.objects import With
-from fsbench_web.api.protocol.router import Router
+from fsbench_web.api.protocol.router import Router, user_of
+from fsbench_web.api.protocol.schemas import Strict, With, cleaned, found
 
 router = Router()
 
@@ -118,9 +116,8 @@ def create_token(request: HttpRequest, token: TokenIn) -> Status[With]:
 def revoke_token(request: HttpRequest, token_id: int) -> Status[None]:
     """From now on it opens nothing. A token revokes itself alone; a session any of yours."""
     user = user_of(request)
-    row = ApiToken.objects.filter(pk=token_id, user=user).first()
-    if row is None:
-        raise Http404(f"You have no token {token_id}; /api/v1/me/tokens lists yours.")
+    rows = ApiToken.objects.filter(pk=token_id, user=user)
+    row = found(rows, f"You have no token {token_id}; /api/v1/me/tokens lists yours.")
     current = tokens.of_request(request)
     if current is None or current.pk != row.pk:
         _session_user(request)

@@ -7,7 +7,8 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
 from ninja import Query, Schema, Status
 from pydantic import Field, StrictBool
 
@@ -17,13 +18,19 @@ from fsbench_web.accounts.people import accounts as people
 from fsbench_web.accounts.people import closing
 from fsbench_web.accounts.people.forms import AccountForm, PersonForm
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.accounts import lookup
+from fsbench_web.api.accounts.teams import granted_luns, luns_named, teams_named, users_named
 from fsbench_web.api.protocol.answers import IfMatch, require_match
-from fsbench_web.api.protocol.auth import user_of
-from fsbench_web.api.protocol.bodies import Strict, cleaned, given_fields
 from fsbench_web.api.protocol.errors import Error, Refused
-from fsbench_web.api.protocol.pages import Page, PageOut, page
-from fsbench_web.api.protocol.router import Router
+from fsbench_web.api.protocol.router import Router, user_of
+from fsbench_web.api.protocol.schemas import (
+    Page,
+    PageOut,
+    Strict,
+    cleaned,
+    found,
+    given_fields,
+    page,
+)
 
 router = Router()
 RoleName = Literal["viewer", "contributor", "operator", "administrator"]
@@ -39,6 +46,18 @@ class PersonOut(Schema):
     teams: list[str]
     luns: list[str]
     last_login: datetime | None
+
+    @staticmethod
+    def resolve_role(user: User) -> str:
+        return str(rights.role_of(user) or PersonForm(user=user).initial["role"])
+
+    @staticmethod
+    def resolve_teams(user: User) -> list[str]:
+        return sorted(team.name for team in user.teams.all())
+
+    @staticmethod
+    def resolve_luns(user: User) -> list[str]:
+        return granted_luns(user)
 
 
 class PeopleOut(PageOut):
@@ -84,13 +103,12 @@ def list_people(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]
 ) -> dict[str, Any]:
     """Closed ones too, by name."""
-    rows, paging = page(request, response, _people().order_by("username"), filters)
-    return {**paging, "people": [_person(row) for row in rows]}
+    return page(request, response, _people().order_by("username"), filters, "people")
 
 
 @router.post("/people", response={201: PersonOut}, summary="Make an account")
 @requires(Action.ADMINISTER)
-def create_person(request: HttpRequest, account: AccountIn) -> Status[dict[str, Any]]:
+def create_person(request: HttpRequest, account: AccountIn) -> Status[User]:
     """With a password to be handed over safely: its first sign-in leads to choosing another.
     Where sign-in with a password is switched off, without one: a subject is linked to it.
     """
@@ -104,14 +122,14 @@ def create_person(request: HttpRequest, account: AccountIn) -> Status[dict[str, 
         )
     except people.NameTaken as taken:
         raise Refused(422, [("username", str(taken))]) from None
-    return Status(201, _person(_person_or_404(user.pk)))
+    return Status(201, _person_or_404(user.pk))
 
 
 @router.get("/people/{int:user_id}", response=PersonOut, summary="One account")
 @requires(Action.ADMINISTER)
-def get_person(request: HttpRequest, user_id: int) -> dict[str, Any]:
+def get_person(request: HttpRequest, user_id: int) -> User:
     """Its role, teams and LUNs, and whether it is open."""
-    return _person(_person_or_404(user_id))
+    return _person_or_404(user_id)
 
 
 @router.patch(
@@ -120,7 +138,7 @@ def get_person(request: HttpRequest, user_id: int) -> dict[str, Any]:
 @requires(Action.ADMINISTER)
 def change_person(
     request: HttpRequest, user_id: int, person: PersonIn, if_match: IfMatch = ""
-) -> dict[str, Any]:
+) -> User:
     """Role, teams, LUNs, whether it is open. Closing it ends its sessions, revokes its tokens
     and pauses its watches; `permalinks` says what becomes of those it shared. 409 for the last
     administrator's.
@@ -136,21 +154,16 @@ def change_person(
         luns = values.get("luns")
         teams = values.get("teams")
         is_active = now["is_active"] if values.get("is_active") is None else values["is_active"]
-        try:
-            people.change(
-                user_id,
-                role=Role(values.get("role") or now["role"]),
-                is_active=is_active,
-                teams=list(now["teams"]) if teams is None else lookup.teams(teams),
-                luns=[lun.pk for lun in now["luns"]] if luns is None else lookup.luns(luns),
-                by=user_of(request),
-                permalinks=_permalinks(values, is_active=is_active),
-            )
-        except people.LastAdministrator as refused:
-            raise Refused(409, [("role", str(refused))]) from None
-        except closing.DispositionError as refused:
-            raise Refused(422, [("permalinks", str(refused))]) from None
-        return _person(_person_or_404(user_id))
+        people.change(
+            user_id,
+            role=Role(values.get("role") or now["role"]),
+            is_active=is_active,
+            teams=list(now["teams"]) if teams is None else teams_named(teams),
+            luns=[lun.pk for lun in now["luns"]] if luns is None else luns_named(luns),
+            by=user_of(request),
+            permalinks=_permalinks(values, is_active=is_active),
+        )
+        return _person_or_404(user_id)
 
 
 @router.post(
@@ -168,40 +181,20 @@ def set_password(
     _person_or_404(user_id)
     if not settings.PASSWORD_SIGN_IN:
         raise PermissionDenied("Sign-in with a password is switched off here.")
-    try:
-        password = people.set_password(
-            user_id, user_of(request), revokes_tokens=wanted.revokes_tokens
-        )
-    except people.PasswordNotAllowed as refused:
-        raise Refused(409, [("user_id", str(refused))]) from None
+    password = people.set_password(user_id, user_of(request), revokes_tokens=wanted.revokes_tokens)
     response["Cache-Control"] = "no-store"
     return Status(201, {"password": password})
 
 
-def _people() -> Any:
+def _people() -> QuerySet[User]:
     return User.objects.select_related("person").prefetch_related(
         "teams", "lun_grants__lun__worker"
     )
 
 
 def _person_or_404(user_id: int) -> User:
-    user: User | None = _people().filter(pk=user_id).first()
-    if user is None:
-        raise Http404(f"There is no account {user_id}; /api/v1/people lists them.")
-    return user
-
-
-def _person(row: User) -> dict[str, Any]:
-    role = rights.role_of(row)
-    return {
-        "id": row.pk,
-        "username": row.get_username(),
-        "role": str(role) if role else str(PersonForm(user=row).initial["role"]),
-        "is_active": row.is_active,
-        "teams": sorted(team.name for team in row.teams.all()),
-        "luns": lookup.granted_luns(row),
-        "last_login": row.last_login,
-    }
+    rows = _people().filter(pk=user_id)
+    return found(rows, f"There is no account {user_id}; /api/v1/people lists them.")
 
 
 def _permalinks(data: dict[str, Any], *, is_active: bool) -> closing.Permalinks | None:
@@ -216,7 +209,7 @@ def _permalinks(data: dict[str, Any], *, is_active: bool) -> closing.Permalinks 
     if is_active:
         raise Refused(422, [("permalinks", "The account stays open, and has its permalinks.")])
     heirs = (
-        lookup.users([data["permalinks_to"]], "permalinks_to") if data.get("permalinks_to") else []
+        users_named([data["permalinks_to"]], "permalinks_to") if data.get("permalinks_to") else []
     )
     return closing.Permalinks(
         closing.PermalinkDisposition(data["permalinks"]), next(iter(heirs), None)

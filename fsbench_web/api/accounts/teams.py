@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
 from ninja import Query, Schema, Status
 from pydantic import Field
 
@@ -11,13 +13,19 @@ from fsbench_web.accounts.models import Team
 from fsbench_web.accounts.people import accounts as people
 from fsbench_web.accounts.people.forms import TeamForm, TeamNameForm
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.accounts import lookup
 from fsbench_web.api.protocol.answers import IfMatch, require_match
-from fsbench_web.api.protocol.auth import user_of
-from fsbench_web.api.protocol.bodies import Strict, cleaned, given_fields
 from fsbench_web.api.protocol.errors import Refused
-from fsbench_web.api.protocol.pages import Page, PageOut, page
-from fsbench_web.api.protocol.router import Router
+from fsbench_web.api.protocol.router import Router, user_of
+from fsbench_web.api.protocol.schemas import (
+    Page,
+    PageOut,
+    Strict,
+    cleaned,
+    found,
+    given_fields,
+    page,
+)
+from fsbench_web.catalog.models import Lun
 
 router = Router()
 
@@ -34,7 +42,7 @@ class TeamOut(Schema):
 
     @staticmethod
     def resolve_luns(team: Team) -> list[str]:
-        return lookup.granted_luns(team)
+        return granted_luns(team)
 
 
 class TeamsOut(PageOut):
@@ -59,8 +67,7 @@ def list_teams(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]
 ) -> dict[str, Any]:
     """By name, with members and granted LUNs."""
-    rows, paging = page(request, response, _all_teams().order_by("name"), filters)
-    return {**paging, "teams": rows}
+    return page(request, response, _all_teams().order_by("name"), filters, "teams")
 
 
 @router.post("/teams", response={201: TeamOut}, summary="Make a team")
@@ -68,10 +75,7 @@ def list_teams(
 def create_team(request: HttpRequest, team: TeamIn) -> Status[Team]:
     """Without members and LUNs at first."""
     values = cleaned(TeamNameForm({"name": team.name}))
-    try:
-        row = people.create_team(values["name"], user_of(request))
-    except people.NameTaken as taken:
-        raise Refused(422, [("name", str(taken))]) from None
+    row = people.create_team(values["name"], user_of(request))
     return Status(201, _team_or_404(row.pk))
 
 
@@ -99,30 +103,61 @@ def change_team(
         values = {
             "name": name,
             "members": [
-                user.pk for user in (now["members"] if members is None else lookup.users(members))
+                user.pk for user in (now["members"] if members is None else users_named(members))
             ],
-            "luns": [lun.pk for lun in now["luns"]] if luns is None else lookup.luns(luns),
+            "luns": [lun.pk for lun in now["luns"]] if luns is None else luns_named(luns),
         }
         checked = cleaned(TeamForm(values, team=Team.objects.get(pk=team_id)))
-        try:
-            people.change_team(
-                _team_or_404(team_id),
-                name=checked["name"],
-                members=checked["members"],
-                luns=checked["luns"].values_list("pk", flat=True),
-                by=user_of(request),
-            )
-        except people.NameTaken as taken:
-            raise Refused(422, [("name", str(taken))]) from None
+        people.change_team(
+            _team_or_404(team_id),
+            name=checked["name"],
+            members=checked["members"],
+            luns=checked["luns"].values_list("pk", flat=True),
+            by=user_of(request),
+        )
         return _team_or_404(team_id)
 
 
-def _all_teams() -> Any:
+def _all_teams() -> QuerySet[Team]:
     return Team.objects.prefetch_related("members", "lun_grants__lun__worker")
 
 
 def _team_or_404(team_id: int) -> Team:
-    team: Team | None = _all_teams().filter(pk=team_id).first()
-    if team is None:
-        raise Http404(f"There is no team {team_id}; /api/v1/teams lists them.")
-    return team
+    rows = _all_teams().filter(pk=team_id)
+    return found(rows, f"There is no team {team_id}; /api/v1/teams lists them.")
+
+
+def granted_luns(row: Any) -> list[str]:
+    """The LUNs granted to an account or a team, as worker/LUN."""
+    return sorted(f"{grant.lun.worker.name}/{grant.lun.name}" for grant in row.lun_grants.all())
+
+
+def teams_named(names: list[str]) -> list[Team]:
+    """Those teams. Raises Refused, as the two below do."""
+    by_name = {team.name: team for team in Team.objects.filter(name__in=names)}
+    _refuse_unknown("teams", "team", set(names) - by_name.keys())
+    return list(by_name.values())
+
+
+def users_named(names: list[str], field: str = "members") -> list[User]:
+    """Those accounts; ``field`` is what of the call names them."""
+    by_name = {user.get_username(): user for user in User.objects.filter(username__in=names)}
+    _refuse_unknown(field, "account", set(names) - by_name.keys())
+    return list(by_name.values())
+
+
+def luns_named(names: list[str]) -> list[int]:
+    """The numbers of those LUNs, each once."""
+    rows = Lun.objects.select_related("worker").filter(
+        name__in={name.partition("/")[2] for name in names}
+    )
+    numbers = {f"{row.worker.name}/{row.name}": row.pk for row in rows}
+    _refuse_unknown("luns", "LUN", set(names) - numbers.keys())
+    return [numbers[name] for name in dict.fromkeys(names)]
+
+
+def _refuse_unknown(field: str, word: str, names: set[str]) -> None:
+    if names:
+        raise Refused(
+            422, [(field, f'There is no {word} "{name[:100]}".') for name in sorted(names)[:20]]
+        )

@@ -1,21 +1,28 @@
 """What is measured on and with: LUNs, hardware, file systems, configurations."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from django.db import transaction
 from django.db.models import Count, Q
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from ninja import Query, Schema
 from pydantic import Field
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.catalog.workers import WorkerLun, lun_row
-from fsbench_web.api.protocol.bodies import Strict
 from fsbench_web.api.protocol.errors import Refused
-from fsbench_web.api.protocol.objects import With, value_at
-from fsbench_web.api.protocol.pages import Page, PageOut, page
 from fsbench_web.api.protocol.router import Router
+from fsbench_web.api.protocol.schemas import (
+    Lookup,
+    Page,
+    PageOut,
+    Strict,
+    With,
+    found,
+    page,
+    value_at,
+)
 from fsbench_web.api.results.studies import ConfigurationOut, HardwareOut
 from fsbench_web.catalog.configurations.filesystems import ON_LUNS, Filesystem, Option
 from fsbench_web.catalog.hardware import device_rate, use
@@ -33,9 +40,9 @@ class LunOut(WorkerLun):
     without paths of the host where you may not.
     """
 
-    worker: str
+    worker: str = value_at("worker.name")
     worker_state: str
-    identity: list[Any]
+    identity: list[Any] = value_at("shown_identity")
     granted: bool
 
 
@@ -128,7 +135,7 @@ class FilesystemsOut(Schema):
 
 
 class ConfigurationFilters(Page):
-    filesystem: str = Field("", description="ext4, xfs, ...")
+    filesystem: Annotated[str, Lookup("filesystem")] = Field("", description="ext4, xfs, ...")
 
 
 class ConfigurationsOut(PageOut):
@@ -141,13 +148,13 @@ def list_luns(request: HttpRequest) -> dict[str, Any]:
     """What workers' own files list as free to erase, with what uses it now."""
     return {
         "luns": [
-            {
-                **lun_row(state, lun),
-                "worker": state.worker.name,
-                "worker_state": state.state,
-                "identity": lun.shown_identity,
-                "granted": rights.may_run_here_on(lun.pk),
-            }
+            lun_row(
+                state,
+                lun,
+                worker=state.worker,
+                worker_state=state.state,
+                granted=rights.may_run_here_on(lun.pk),
+            )
             for state in worker_states(luns_with_use())
             for lun in state.luns
             if lun.is_listed
@@ -203,14 +210,11 @@ def state_price(request: HttpRequest, slug: str, stated: PriceIn) -> With:
     """
     profile = _profile_or_404(slug)
     price = Price(stated.amount, stated.currency, stated.years) if stated.amount else None
-    try:
-        with transaction.atomic():
-            pricing.state_price(profile, price)
-            audit.note_here(
-                "hardware price stated", f"hardware {slug}", price=vars(price) if price else None
-            )
-    except pricing.TooManyRuns as error:
-        raise Refused(422, [("amount", str(error))]) from None
+    with transaction.atomic():
+        pricing.state_price(profile, price)
+        audit.note_here(
+            "hardware price stated", f"hardware {slug}", price=vars(price) if price else None
+        )
     return _detail(_profile_or_404(slug))
 
 
@@ -232,26 +236,18 @@ def list_configurations(
     done = Q(series__runs__state=RunState.DONE)
     configurations = (
         FilesystemConfiguration.objects.annotate(
-            run_count=Count("series__runs", filter=seen),
-            done_count=Count("series__runs", filter=seen & done),
+            runs=Count("series__runs", filter=seen),
+            runs_done=Count("series__runs", filter=seen & done),
         )
-        .filter(run_count__gt=0)
+        .filter(runs__gt=0)
         .order_by("filesystem", "label", "pk")
     )
-    if filters.filesystem:
-        configurations = configurations.filter(filesystem=filters.filesystem)
-    rows, paging = page(request, response, configurations, filters)
-    return {
-        **paging,
-        "configurations": [With(row, runs=row.run_count, runs_done=row.done_count) for row in rows],
-    }
+    return page(request, response, configurations, filters, "configurations")
 
 
 def _profile_or_404(slug: str) -> HardwareProfile:
-    profile = HardwareProfile.objects.filter(slug=slug).first()
-    if profile is None:
-        raise Http404(f'There is no hardware "{slug[:60]}"; /api/v1/hardware lists all.')
-    return profile
+    rows = HardwareProfile.objects.filter(slug=slug)
+    return found(rows, f'There is no hardware "{slug[:60]}"; /api/v1/hardware lists all.')
 
 
 def _profile(row: HardwareProfile, studies: int, **more: Any) -> With:

@@ -1,6 +1,5 @@
 """Workers: what is announced, and draining one for maintenance."""
 
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -8,11 +7,11 @@ from django.http import Http404, HttpRequest
 from ninja import Schema
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.auth import user_of
-from fsbench_web.api.protocol.router import Router
+from fsbench_web.api.protocol.router import Router, user_of
+from fsbench_web.api.protocol.schemas import Derived, With, found, value_at
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers import maintenance
-from fsbench_web.catalog.workers.machines import GuestAbility
+from fsbench_web.catalog.workers.machines import Fetching, GuestKernel
 from fsbench_web.catalog.workers.states import (
     WorkerState,
     lun_use,
@@ -37,7 +36,7 @@ class WorkerLun(Schema):
     name: str
     role: str
     kind: str
-    device: str
+    device: str = value_at("shown_device")
     size_bytes: int | None
     schedulers: list[str]
     problem: str
@@ -48,27 +47,16 @@ class WorkerLun(Schema):
     waiting: int
 
 
-class GuestKernelOut(Schema):
+class GuestKernelOut(Derived, of=GuestKernel, without=("layers",)):
     """``filesystems`` as for the worker itself; ``problem`` says why it cannot be booted."""
 
-    name: str
-    version: str
-    problem: str
     filesystems: dict[str, Any]
-    schedulers: list[str]
-    boot_s: float | None
 
 
-class FetchingOut(Schema):
+class FetchingOut(Derived, of=Fetching):
     """A kernel's package on its way: ``state`` is waiting, running, done or failed; ``share`` 0 to
     1 of ``phase``, null where it is not known.
     """
-
-    package: str
-    state: str
-    phase: str
-    share: float | None
-    problem: str
 
 
 class GuestOut(Schema):
@@ -77,7 +65,7 @@ class GuestOut(Schema):
     ``why_not_fetch`` says why the worker fetches no kernel when it is asked to.
     """
 
-    usable: bool
+    usable: bool = value_at("is_usable")
     reason: str
     accelerator: str
     accelerator_reason: str
@@ -96,26 +84,48 @@ class WorkerOut(Schema):
     what can be booted as a guest, null where the worker says nothing of that.
     """
 
-    name: str
+    name: str = value_at("worker.name")
     state: str
-    alive: bool
+    alive: bool = value_at("is_alive")
     problems: list[str]
-    executor: str
+    executor: str = value_at("worker.executor")
     kernel: str
     distribution: str
     versions: dict[str, str]
     filesystems: dict[str, Any]
     tools: dict[str, Any]
     guest: GuestOut | None
-    started_at: datetime
-    seen_at: datetime
+    started_at: datetime = value_at("worker.started_at")
+    seen_at: datetime = value_at("worker.seen_at")
     silent_for_s: int
-    drained_at: datetime | None
-    drained_by: str
+    drained_at: datetime | None = value_at("worker.drained_at")
+    drained_by: str = value_at("worker.drained_by")
     running: list[int]
     waiting: int
     luns: list[WorkerLun]
     links: dict[str, str]
+
+    @staticmethod
+    def resolve_versions(state: WorkerState) -> dict[str, str]:
+        return {str(program): str(version) for program, version in state.versions}
+
+    @staticmethod
+    def resolve_filesystems(state: WorkerState) -> dict[str, Any]:
+        return dict(state.worker.capabilities.get("filesystems", {}))
+
+    @staticmethod
+    def resolve_tools(state: WorkerState) -> dict[str, Any]:
+        return dict(state.worker.capabilities.get("tools", {}))
+
+    @staticmethod
+    def resolve_luns(state: WorkerState) -> list[With]:
+        return [lun_row(state, lun) for lun in state.luns if lun.is_listed]
+
+    @staticmethod
+    def resolve_links(state: WorkerState) -> dict[str, str]:
+        name = state.worker.name
+        actions = {action: f"/api/v1/workers/{name}/{action}" for action in ("drain", "resume")}
+        return {"page": f"/workers/{name}/", **actions}
 
 
 class WorkersOut(Schema):
@@ -126,22 +136,22 @@ class WorkersOut(Schema):
 @requires(Action.READ)
 def list_workers(request: HttpRequest) -> dict[str, Any]:
     """Whether each worker lives, what it has and can do, what it runs and how many runs wait."""
-    return {"workers": [_worker(state) for state in worker_states(luns_with_use())]}
+    return {"workers": worker_states(luns_with_use())}
 
 
 @router.get("/workers/{slug:name}", response=WorkerOut, summary="One worker")
 @requires(Action.READ)
-def get_worker(request: HttpRequest, name: str) -> dict[str, Any]:
+def get_worker(request: HttpRequest, name: str) -> WorkerState:
     """As in the list of all."""
     state = worker_state(name)
     if state is None:
-        raise Http404(f"There is no worker {name[:100]}; /api/v1/workers lists them.")
-    return _worker(state)
+        raise Http404(_no_worker(name))
+    return state
 
 
 @router.post("/workers/{name}/drain", response=WorkerOut, summary="Drain a worker for maintenance")
 @requires(Action.MAINTAIN)
-def drain_worker(request: HttpRequest, name: str) -> dict[str, Any]:
+def drain_worker(request: HttpRequest, name: str) -> WorkerState:
     """It finishes what it runs and claims nothing new; its queued runs wait. Asking twice is fine:
 
     `drained_by` and `drained_at` stay those of the first. It can be stopped when its state is
@@ -154,76 +164,38 @@ def drain_worker(request: HttpRequest, name: str) -> dict[str, Any]:
     "/workers/{name}/resume", response=WorkerOut, summary="Let a drained worker take runs again"
 )
 @requires(Action.MAINTAIN)
-def resume_worker(request: HttpRequest, name: str) -> dict[str, Any]:
+def resume_worker(request: HttpRequest, name: str) -> WorkerState:
     """Its queued runs go on by themselves."""
     return _set_drained(request, name, False)
 
 
-def _set_drained(request: HttpRequest, name: str, is_drained: bool) -> dict[str, Any]:
+def _no_worker(name: str) -> str:
+    return f"There is no worker {name[:100]}; /api/v1/workers lists them."
+
+
+def _set_drained(request: HttpRequest, name: str, is_drained: bool) -> WorkerState:
     # What is no slug is no worker; PostgreSQL would refuse to look for NUL.
-    worker = Worker.objects.filter(name=name).first() if name.isprintable() else None
-    if worker is None:
-        raise Http404(f"There is no worker {name[:100]}; /api/v1/workers lists them.")
+    rows = Worker.objects.filter(name=name) if name.isprintable() else Worker.objects.none()
+    worker = found(rows, _no_worker(name))
     maintenance.set_drained(worker, is_drained, by=user_of(request).get_username())
     state = worker_state(name)
     assert state is not None
-    return _worker(state)
+    return state
 
 
-def _guest(ability: GuestAbility | None) -> dict[str, Any] | None:
-    if ability is None:
-        return None
-    values = asdict(ability)
-    return {**values, "usable": values.pop("is_usable")}
-
-
-def _worker(state: WorkerState) -> dict[str, Any]:
-    worker = state.worker
-    return {
-        "name": worker.name,
-        "state": state.state,
-        "alive": state.is_alive,
-        "problems": state.problems,
-        "executor": worker.executor,
-        "kernel": state.kernel,
-        "distribution": state.distribution,
-        "versions": {str(program): str(version) for program, version in state.versions},
-        "filesystems": worker.capabilities.get("filesystems", {}),
-        "tools": worker.capabilities.get("tools", {}),
-        "guest": _guest(state.guest),
-        "started_at": worker.started_at,
-        "seen_at": worker.seen_at,
-        "silent_for_s": state.silent_for_s,
-        "drained_at": worker.drained_at,
-        "drained_by": worker.drained_by,
-        "running": state.running,
-        "waiting": state.waiting,
-        "luns": [lun_row(state, lun) for lun in state.luns if lun.is_listed],
-        "links": {
-            "page": f"/workers/{worker.name}/",
-            "drain": f"/api/v1/workers/{worker.name}/drain",
-            "resume": f"/api/v1/workers/{worker.name}/resume",
-        },
-    }
-
-
-def lun_row(state: WorkerState, lun: Lun) -> dict[str, Any]:
+def lun_row(state: WorkerState, lun: Lun, **more: Any) -> With:
     """A LUN of the worker as ``WorkerLun`` says it."""
     # What was announced long ago is no promise: whoever picks a LUN by an empty problem must not
     # pick one of a host that is off.
     run, other = state.run_of(lun), lun.other_use
     silence = "" if state.is_alive else next(iter(state.problems), "")
-    return {
-        "name": lun.name,
-        "role": lun.role,
-        "kind": lun.kind,
-        "device": lun.shown_device,
-        "size_bytes": lun.size_bytes,
-        "schedulers": lun.schedulers,
-        "problem": silence or lun.shown_problem,
-        "state": lun_use(state, lun),
-        "silent_since": None if state.is_alive else state.worker.seen_at,
-        "run": other.run if other else run,
-        "used_by": other.worker if other else state.worker.name if run is not None else None,
-        "waiting": getattr(lun, "waiting", 0),
-    }
+    return With(
+        lun,
+        problem=silence or lun.shown_problem,
+        state=lun_use(state, lun),
+        silent_since=None if state.is_alive else state.worker.seen_at,
+        run=other.run if other else run,
+        used_by=other.worker if other else state.worker.name if run is not None else None,
+        waiting=getattr(lun, "waiting", 0),
+        **more,
+    )

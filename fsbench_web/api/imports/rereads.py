@@ -1,19 +1,16 @@
 """Reading raw output again with today's parsers: what would change, and storing it."""
 
-from typing import Any
-
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from ninja import Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.imports.routes import REFUSALS, ImportRefusal, WarningOut, refusal
-from fsbench_web.api.protocol.auth import user_of
-from fsbench_web.api.protocol.bodies import Strict
+from fsbench_web.api.imports.routes import REFUSALS
+from fsbench_web.api.imports.schemas import ImportRefusal, WarningOut
 from fsbench_web.api.protocol.errors import Error
-from fsbench_web.api.protocol.router import Router
+from fsbench_web.api.protocol.router import Router, user_of
+from fsbench_web.api.protocol.schemas import Strict, With, found
 from fsbench_web.imports import rereads as rereading
-from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.studies.models import Artefact
 
 router = Router()
@@ -48,14 +45,10 @@ class RereadIn(Strict):
     summary="What reading raw output again would change",
 )
 @requires(Action.IMPORT)
-def preview_reread(request: HttpRequest, artefact_id: int) -> dict[str, Any]:
+def preview_reread(request: HttpRequest, artefact_id: int) -> With:
     """Compares what is stored with what today's parsers read. Changes nothing."""
     artefact = _artefact(artefact_id)
-    try:
-        difference = rereading.difference(artefact)
-    except ImportRefused as refused:
-        raise refusal(refused) from None
-    return _difference(artefact, difference)
+    return _difference(artefact, rereading.difference(artefact))
 
 
 @router.post(
@@ -64,33 +57,24 @@ def preview_reread(request: HttpRequest, artefact_id: int) -> dict[str, Any]:
     summary="Read raw output again",
 )
 @requires(Action.IMPORT)
-def apply_reread(request: HttpRequest, artefact_id: int, wanted: RereadIn) -> dict[str, Any]:
+def apply_reread(request: HttpRequest, artefact_id: int, wanted: RereadIn) -> With:
     """Stores what GET showed, if it is still that, and makes the scores anew."""
     artefact = _artefact(artefact_id)
-    try:
-        difference = rereading.apply(artefact_id, wanted.digest, user_of(request))
-    except ImportRefused as refused:
-        raise refusal(refused) from None
-    return _difference(artefact, difference)
+    return _difference(artefact, rereading.apply(artefact_id, wanted.digest, user_of(request)))
 
 
 def _artefact(artefact_id: int) -> Artefact:
-    artefact = Artefact.objects.select_related("run__series").filter(pk=artefact_id).first()
-    if artefact is None:
-        raise Http404(f"There is no raw output {artefact_id}.")
-    return artefact
+    rows = Artefact.objects.select_related("run__series").filter(pk=artefact_id)
+    return found(rows, f"There is no raw output {artefact_id}.")
 
 
-def _difference(artefact: Artefact, difference: rereading.Difference) -> dict[str, Any]:
+def _difference(artefact: Artefact, difference: rereading.Difference) -> With:
     kinds = (rereading.CHANGED, rereading.ADDED, rereading.REMOVED)
     runs = {run for kind in kinds for run, count in difference.counts[kind].items() if count}
-    return {
-        "artefact": artefact.pk,
-        "is_empty": difference.is_empty,
+    return With(
+        difference,
+        artefact=artefact.pk,
         **{kind: difference.total(kind) for kind in (*kinds, rereading.MOVED)},
-        "dated": len(difference.dated),
-        "new_runs": difference.new_runs,
-        "changed_runs": sorted(runs)[:MOST_LISTED],
-        "digest": difference.digest,
-        "warnings": difference.warnings,
-    }
+        dated=len(difference.dated),
+        changed_runs=sorted(runs)[:MOST_LISTED],
+    )

@@ -1,23 +1,22 @@
 """Imports: results of other people and other tools, all of a call's files or none."""
 
+from dataclasses import fields
 from typing import Any, BinaryIO, cast
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.core.exceptions import TooManyFilesSent
 from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
-from ninja import Schema, Status
+from ninja import Status
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.imports.columns import columns_of
-from fsbench_web.api.protocol import text
-from fsbench_web.api.protocol.auth import user_of
-from fsbench_web.api.protocol.errors import Error, ProblemDocument, Refused, RefusedAt
-from fsbench_web.api.protocol.router import Router
+from fsbench_web.api.imports.schemas import ImportOut, ImportRefusal, NothingNew, columns_of
+from fsbench_web.api.protocol.errors import Error, Refused
+from fsbench_web.api.protocol.router import Router, user_of
+from fsbench_web.api.protocol.schemas import UNSTORABLE, is_storable
 from fsbench_web.imports import queue
 from fsbench_web.imports.plan import TooLargeForRequest
-from fsbench_web.imports.problems import ImportProblem, ImportRefused, ProblemGroup, grouped
+from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import FileDescription, Target, read_repeat
 from fsbench_web.imports.storing.commit import import_uploads
 from fsbench_web.imports.targets import ImportResult
@@ -25,190 +24,85 @@ from fsbench_web.imports.upload_limit import too_many_sentence
 
 router = Router()
 
-FIELDS = (
-    *("study", "filesystem", "configuration", "hardware", "kernel"),
-    *("source", "licence", "blocks", "kilobyte", "repeats_differ"),
-)
-ONLY_NEW = "if_new"
-IGNORED = "ignore_columns"
-LEFT_OUT = "leave_out"
-STRICT = "strict"
-REPEAT = "repeat"
-COLUMNS = "columns"
 _FROM_BROWSERS = "csrfmiddlewaretoken"
+FIELDS = tuple(field.name for field in fields(Target) if field.name != "strict")
+OF_FILES = ("ignore_columns", "leave_out", "strict", "repeat", "columns")
+ONLY_NEW = "if_new"
+
+
+def _text(description: str, *values: str) -> dict[str, Any]:
+    choice = {"enum": list(values)} if values else {}
+    return {"type": "string", **choice, "description": description}
+
+
+_FORM = {
+    "file": {
+        "type": "array",
+        "items": {"type": "string", "format": "binary"},
+        "description": "one or more; recognised by what they hold: output of benchmark tools, "
+        "tables, spreadsheets, or an archive (zip, tar.gz) of them with a folder for each "
+        "configuration",
+    },
+    "study": _text("slug of a study, or the title of one to be made"),
+    "filesystem": _text("such as ext4; needed unless the file says so"),
+    "configuration": _text("label such as ext4_noatime; needed unless the file says so"),
+    "hardware": _text("slug or name of a hardware profile"),
+    "kernel": _text(
+        "release of the kernel, as `uname -r` prints it; runs of another kernel are no repeats, "
+        "and trends go by it"
+    ),
+    "source": _text("who measured it, or where it was published"),
+    "licence": _text("what others may do with it"),
+    "blocks": _text(
+        "folders: files in folders of the same name, such as repeat-1, were measured beside each "
+        "other (a block), and the name of that folder says no configuration",
+        *("", "folders"),
+    ),
+    "kilobyte": _text(
+        "bytes of a KB (and KB of an MB, MB of a GB) where neither the unit nor the tool says it, "
+        "as in tables; without it such numbers are kept as printed and converted to no other unit",
+        *("", "1000", "1024"),
+    ),
+    "repeats_differ": _text(
+        "yes: these are repeats although they are far apart, other headings stand above them, or "
+        "their files are called otherwise; without it such files are refused with the code "
+        "`repeats_differ`",
+        *("", "yes"),
+    ),
+    "ignore_columns": _text(
+        "names of columns of tables that are not to be read, separated by commas; with it any "
+        "other column that nothing reads is refused, without it the answer's `warnings` name them"
+    ),
+    "columns": _text(
+        "which column is what, as JSON (the body of `PUT /imports/{id}/files/{id}/columns`): holds "
+        "for every file of the call"
+    ),
+    "leave_out": _text(
+        "files that are not to be read, separated by commas: paths or names, with * and ? for any "
+        "signs and any one sign"
+    ),
+    "repeat": _text(
+        "the number of the repeat that all files are of, from 1; without it the next, or the one "
+        "that they are a part of"
+    ),
+    "strict": _text(
+        "true: nothing is stored where anything of the files is left out or a tool says that it "
+        "failed (a warning that is `lost`)",
+        *("true", "false"),
+    ),
+    "if_new": _text(
+        "true: runs whose very numbers the study has already are passed over instead of refused "
+        "(not for previews)",
+        *("true", "false"),
+    ),
+}
+_FORM_SCHEMA = {"type": "object", "required": ["file", "study"], "properties": _FORM}
 MULTIPART = {
     "requestBody": {
         "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["file", "study"],
-                    "properties": {
-                        "file": {
-                            "type": "array",
-                            "items": {"type": "string", "format": "binary"},
-                            "description": "one or more; recognised by what they hold: output of "
-                            "benchmark tools, tables, spreadsheets, or an archive (zip, tar.gz) of "
-                            "them with a folder for each configuration",
-                        },
-                        "study": {
-                            "type": "string",
-                            "description": "slug of a study, or the title of one to be made",
-                        },
-                        "filesystem": {
-                            "type": "string",
-                            "description": "such as ext4; needed unless the file says so",
-                        },
-                        "configuration": {
-                            "type": "string",
-                            "description": "label such as ext4_noatime; needed unless the file "
-                            "says so",
-                        },
-                        "hardware": {
-                            "type": "string",
-                            "description": "slug or name of a hardware profile",
-                        },
-                        "kernel": {
-                            "type": "string",
-                            "description": "release of the kernel, as `uname -r` prints it; runs "
-                            "of another kernel are no repeats, and trends go by it",
-                        },
-                        "source": {
-                            "type": "string",
-                            "description": "who measured it, or where it was published",
-                        },
-                        "licence": {
-                            "type": "string",
-                            "description": "what others may do with it",
-                        },
-                        "blocks": {
-                            "type": "string",
-                            "enum": ["", "folders"],
-                            "description": "folders: files in folders of the same name, such as "
-                            "repeat-1, were measured beside each other (a block), and the name of "
-                            "that folder says no configuration",
-                        },
-                        "kilobyte": {
-                            "type": "string",
-                            "enum": ["", "1000", "1024"],
-                            "description": "bytes of a KB (and KB of an MB, MB of a GB) where "
-                            "neither the unit nor the tool says it, as in tables; without it such "
-                            "numbers are kept as printed and converted to no other unit",
-                        },
-                        "repeats_differ": {
-                            "type": "string",
-                            "enum": ["", "yes"],
-                            "description": "yes: these are repeats although they are far apart, "
-                            "other headings stand above them, or their files are called otherwise; "
-                            "without it such files are refused with the code `repeats_differ`",
-                        },
-                        "ignore_columns": {
-                            "type": "string",
-                            "description": "names of columns of tables that are not to be read, "
-                            "separated by commas; with it any other column that nothing reads is "
-                            "refused, without it the answer's `warnings` name them",
-                        },
-                        "columns": {
-                            "type": "string",
-                            "description": "which column is what, as JSON (the body of `PUT "
-                            "/imports/{id}/files/{id}/columns`): holds for every file of the call",
-                        },
-                        "leave_out": {
-                            "type": "string",
-                            "description": "files that are not to be read, separated by commas: "
-                            "paths or names, with * and ? for any signs and any one sign",
-                        },
-                        "repeat": {
-                            "type": "string",
-                            "description": "the number of the repeat that all files are of, from "
-                            "1; without it the next, or the one that they are a part of",
-                        },
-                        "strict": {
-                            "type": "string",
-                            "enum": ["true", "false"],
-                            "description": "true: nothing is stored where anything of the files is "
-                            "left out or a tool says that it failed (a warning that is `lost`)",
-                        },
-                        "if_new": {
-                            "type": "string",
-                            "enum": ["true", "false"],
-                            "description": "true: runs whose very numbers the study has already "
-                            "are passed over instead of refused (not for previews)",
-                        },
-                    },
-                }
-            }
-        },
+        "content": {"multipart/form-data": {"schema": _FORM_SCHEMA}},
     }
 }
-
-
-class FileProblem(Schema):
-    """One problem at its place; ``file`` is null for what was given beside the files, ``line`` and
-    ``column`` count from 1 and are null where the problem has none. ``code`` says which kind it
-    is, and ``parameters`` what the message names; programs go by these ("" of kinds without).
-    """
-
-    file: str | None
-    line: int | None
-    column: int | None
-    message: str
-    code: str = ""
-    parameters: dict[str, str] = {}
-
-
-class WarningOut(FileProblem):
-    """What was left out, or is worth knowing: ``count`` places are told by the first of them.
-
-    ``lost``: something of the file was not read, or its tool says that it failed; `strict` refuses
-    it.
-    """
-
-    count: int
-    lost: bool
-
-
-class KnownRunOut(Schema):
-    """A run of ``file`` that was passed over: ``run`` has the very same numbers."""
-
-    file: str
-    run: int
-
-
-class ImportOut(Schema):
-    """What was stored: the numbers of the runs that were made. ``errors`` is empty.
-
-    ``known`` was there already, and is empty unless `if_new` was asked for. ``warnings`` name what
-    was not read (a readme of an archive, a column of a table) and what else a reader should know;
-    the import keeps them.
-    """
-
-    id: int
-    state: str
-    runs: list[int]
-    errors: list[FileProblem]
-    known: list[KnownRunOut]
-    warnings: list[WarningOut]
-
-
-class NothingNew(Schema):
-    """All was there already, and nothing was stored: ``state`` is known, ``id`` null."""
-
-    id: None
-    state: str
-    runs: list[int]
-    errors: list[FileProblem]
-    known: list[KnownRunOut]
-    warnings: list[WarningOut]
-
-
-class ImportRefusal(ProblemDocument):
-    """Nothing was stored; ``errors`` holds every problem of every file."""
-
-    errors: list[FileProblem]
-
-
 REFUSALS = dict.fromkeys((403, 422), ImportRefusal | Error)
 
 
@@ -233,10 +127,10 @@ def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[s
     # Read by hand rather than declared: the size is refused before anything is parsed, and every
     # problem has the shape of the contract.
     refuse_too_large(request)
+    target, description, columns, left_out, only_new = options_of(request, ONLY_NEW)
+    files = [(file.name or "", cast(BinaryIO, file)) for file in request.FILES.getlist("file")]
+    user = user_of(request)
     try:
-        target, description, columns, left_out, only_new = options_of(request, ONLY_NEW)
-        files = [(file.name or "", cast(BinaryIO, file)) for file in request.FILES.getlist("file")]
-        user = user_of(request)
         result = import_uploads(
             *(files, target, user),
             only_new=only_new,
@@ -246,27 +140,11 @@ def create_import(request: HttpRequest, response: HttpResponse) -> Status[dict[s
             left_out=left_out,
         )
     except TooLargeForRequest as too_large:
-        return _import_accepted(response, too_large, target, user, only_new)
-    except ImportRefused as refused:
-        raise refusal(refused) from None
-    return Status(200 if result.id is None else 201, vars(result))
-
-
-def _import_accepted(
-    response: HttpResponse,
-    too_large: TooLargeForRequest,
-    target: Target,
-    user: User,
-    only_new: bool,
-) -> Status[dict[str, Any]]:
-    """202: the importer stores it."""
-    try:
         row = queue.hand_over(too_large, target, user, only_new=only_new)
-    except ImportRefused as refused:
-        raise refusal(refused) from None
-    response["Location"] = f"/api/v1/imports/{row.pk}"
-    warnings = [warning.as_warning() for warning in too_large.warnings]
-    return Status(202, vars(ImportResult(row.pk, str(row.state), [], warnings=warnings)))
+        response["Location"] = f"/api/v1/imports/{row.pk}"
+        warnings = [warning.as_warning() for warning in too_large.warnings]
+        return Status(202, vars(ImportResult(row.pk, str(row.state), [], warnings=warnings)))
+    return Status(200 if result.id is None else 201, vars(result))
 
 
 def options_of(
@@ -275,19 +153,22 @@ def options_of(
     """What the form says of all files, of each of them, of its columns, which files are left out,
     and of ``more`` (ONLY_NEW), where that may be said. Raises ImportRefused.
     """
-    fields = fields_of(request, IGNORED, LEFT_OUT, STRICT, REPEAT, COLUMNS, *more)
-    columns = columns_of(fields.pop(COLUMNS))
+    texts = fields_of(request, *OF_FILES, *more)
+    columns = columns_of(texts["columns"])
     try:
-        repeat = read_repeat(fields.pop(REPEAT).strip())
+        repeat = read_repeat(texts["repeat"].strip())
     except ValueError as error:
         raise ImportRefused([ImportProblem(str(error))]) from None
-    ignored = tuple(name.strip() for name in fields.pop(IGNORED).split(","))
-    left_out = [name.strip() for name in fields.pop(LEFT_OUT).split(",")]
-    strict, *rest = (_is_true(name, fields.pop(name)) for name in (STRICT, *more))
-    description = FileDescription(
-        repeat=repeat, ignored=ignored if IGNORED in request.POST else None
+    ignored, left_out = (
+        [name.strip() for name in texts[option].split(",")]
+        for option in ("ignore_columns", "leave_out")
     )
-    return Target(**fields, strict=strict), description, columns, left_out, any(rest)
+    strict, *rest = (_is_true(name, texts[name]) for name in ("strict", *more))
+    description = FileDescription(
+        repeat=repeat, ignored=tuple(ignored) if "ignore_columns" in request.POST else None
+    )
+    target = Target(**{name: texts[name] for name in FIELDS}, strict=strict)
+    return target, description, columns, left_out, any(rest)
 
 
 def _is_true(name: str, text: str) -> bool:
@@ -295,13 +176,6 @@ def _is_true(name: str, text: str) -> bool:
     if text not in ("", "true", "false"):
         raise ImportRefused([ImportProblem(f'{name} is true or false, not "{text[:60]}".')])
     return text == "true"
-
-
-def refusal(refused: ImportRefused) -> RefusedAt:
-    """422 with every problem at its place; 403 where it is that whoever asks may not."""
-    detail = " ".join(map(_with_place, grouped(refused.problems)))
-    status = 403 if refused.is_forbidden else 422
-    return RefusedAt(status, f"Nothing was stored. {detail}", refused.errors)
 
 
 def refuse_too_large(request: HttpRequest) -> None:
@@ -317,7 +191,7 @@ def refuse_too_large(request: HttpRequest) -> None:
 
 def fields_of(request: HttpRequest, *more: str) -> dict[str, str]:
     """The form's fields, ``more`` among them. Raises ImportRefused."""
-    fields = (*FIELDS, *more)
+    names = (*FIELDS, *more)
     if request.content_type != "multipart/form-data":
         sentence = "Send multipart/form-data with the fields file and study, as `curl -F` does."
         raise ImportRefused([ImportProblem(sentence)])
@@ -329,32 +203,22 @@ def fields_of(request: HttpRequest, *more: str) -> dict[str, str]:
     except MultiPartParserError as error:
         raise ImportRefused([ImportProblem(f"The form cannot be read: {error}")]) from None
     problems = [
-        ImportProblem(f'There is no field "{name[:60]}"; there is file, {", ".join(fields)}.')
+        ImportProblem(f'There is no field "{name[:60]}"; there is file, {", ".join(names)}.')
         for name in [*posted, *files]
-        if name not in (*fields, "file", _FROM_BROWSERS)
+        if name not in (*names, "file", _FROM_BROWSERS)
     ]
     problems += [
-        ImportProblem(f"{name} {text.UNSTORABLE}.")
-        for name in fields
-        if not text.is_storable(posted.get(name, ""))
+        ImportProblem(f"{name} {UNSTORABLE}.")
+        for name in names
+        if not is_storable(posted.get(name, ""))
     ]
     problems += [
         ImportProblem(f"{name} is given {len(posted.getlist(name))} times: give it once.")
-        for name in fields
+        for name in names
         if len(posted.getlist(name)) > 1
     ]
     if "file" in posted:
         problems.append(ImportProblem("file is a text here: send it as a file (`-F file=@PATH`)."))
     if problems:
         raise ImportRefused(problems)
-    return {name: posted.get(name, "") for name in fields}
-
-
-def _with_place(group: ProblemGroup) -> str:
-    problem = group.first
-    place = f"line {problem.line}" if problem.line else ""
-    if group.count > 1:
-        place = f"{group.count:,} lines, the first is {place}"
-    places = [problem.file, place]
-    place = ", ".join(str(part) for part in places if part)
-    return f"{place}: {problem.message}" if place else problem.message
+    return {name: posted.get(name, "") for name in names}

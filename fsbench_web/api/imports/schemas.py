@@ -1,34 +1,137 @@
 """What the API says and hears of imports step by step."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import Field, StrictBool, StrictInt
+from pydantic import Field, StrictBool, StrictInt, ValidationError
 
-from fsbench_web.api.imports.columns import ColumnsSaid
-from fsbench_web.api.imports.routes import FileProblem, WarningOut
-from fsbench_web.api.protocol.bodies import Strict
-from fsbench_web.api.protocol.objects import Answer, value_at
-from fsbench_web.api.protocol.pages import LARGEST_ID, PageOut
+from fsbench_web.api.protocol.errors import ProblemDocument
+from fsbench_web.api.protocol.schemas import LARGEST_ID, Answer, Derived, PageOut, Strict, value_at
 from fsbench_web.imports.models import Import
+from fsbench_web.imports.preview import TestSummary
+from fsbench_web.imports.problems import ImportRefused, refusal
+from fsbench_web.imports.sources import Target
 from fsbench_web.imports.storing.known_files import KnownFile
 
 
-class TargetOut(Schema):
-    """As given beside the files."""
+class FileProblem(Schema):
+    """One problem at its place; ``file`` is null for what was given beside the files, ``line`` and
+    ``column`` count from 1 and are null where the problem has none. ``code`` says which kind it
+    is, and ``parameters`` what the message names; programs go by these ("" of kinds without).
+    """
 
-    study: str
-    filesystem: str
-    configuration: str
-    hardware: str
-    kernel: str
-    source: str
-    licence: str
-    blocks: str
-    kilobyte: str
-    repeats_differ: str
-    strict: bool
+    file: str | None
+    line: int | None
+    column: int | None
+    message: str
+    code: str = ""
+    parameters: dict[str, str] = {}
+
+
+class WarningOut(FileProblem):
+    """What was left out, or is worth knowing: ``count`` places are told by the first of them.
+
+    ``lost``: something of the file was not read, or its tool says that it failed; `strict` refuses
+    it.
+    """
+
+    count: int
+    lost: bool
+
+
+class KnownRunOut(Schema):
+    """A run of ``file`` that was passed over: ``run`` has the very same numbers."""
+
+    file: str
+    run: int
+
+
+class ImportOut(Schema):
+    """What was stored: the numbers of the runs that were made. ``errors`` is empty.
+
+    ``known`` was there already, and is empty unless `if_new` was asked for. ``warnings`` name what
+    was not read (a readme of an archive, a column of a table) and what else a reader should know;
+    the import keeps them.
+    """
+
+    id: int
+    state: str
+    runs: list[int]
+    errors: list[FileProblem]
+    known: list[KnownRunOut]
+    warnings: list[WarningOut]
+
+
+class NothingNew(Schema):
+    """All was there already, and nothing was stored: ``state`` is known, ``id`` null."""
+
+    id: None
+    state: str
+    runs: list[int]
+    errors: list[FileProblem]
+    known: list[KnownRunOut]
+    warnings: list[WarningOut]
+
+
+class ImportRefusal(ProblemDocument):
+    """Nothing was stored; ``errors`` holds every problem of every file."""
+
+    errors: list[FileProblem]
+
+
+class ColumnsSaid(Strict):
+    """Columns count from 0, ``header_line`` from 1. ``tests`` of the shape tests: [column, test,
+    unit]; a test "_" is the row's own. See /guide/importing/ of the site.
+    """
+
+    shape: str = "long"
+    header_line: StrictInt = Field(1, ge=0, le=10**6)
+    delimiter: str = Field("", max_length=10, description="empty: as the file has it")
+    decimal: str = Field("", max_length=1)
+    columns: dict[str, StrictInt] = {}
+    constants: dict[str, str] = {}
+    tests: list[tuple[StrictInt, str, str]] = Field([], max_length=2000)
+    rows_are: str = "file"
+    record_unit: str = "KB"
+    file_unit: str = "KB"
+    sheet: str = Field("", max_length=200)
+    names: dict[str, str] = Field(
+        {}, max_length=100, description="what words of the column test mean: randread, random_read"
+    )
+    not_measured: list[Annotated[str, Field(max_length=60)]] = Field(
+        [], max_length=20, description="words of cells where nothing was measured: timeout, failed"
+    )
+    column_constants: list[tuple[StrictInt, dict[str, str]]] = Field(
+        [],
+        max_length=2000,
+        description="[column, what all its numbers are of]: filesystem, configuration, repeat, ...",
+    )
+    ignored: list[StrictInt] = Field([], max_length=2000, description="columns not to be read")
+    repeats: Literal["", "order"] = Field(
+        "", description="order: rows of one cell are its repeats in their order"
+    )
+    has_cell_units: StrictBool = Field(False, description="cells say their unit: 1.2 GiB/s")
+
+
+def columns_of(text: str) -> dict[str, Any] | None:
+    """The mapping that the JSON of a form's field says; None of an empty field. Raises
+    ImportRefused.
+    """
+    if not text.strip():
+        return None
+    try:
+        return ColumnsSaid.model_validate_json(text).model_dump()
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "columns"
+        raise ImportRefused(
+            [refusal("columns_unreadable", field="columns", place=place, reason=first["msg"])]
+        ) from None
+
+
+class TargetOut(Derived, of=Target):
+    """As given beside the files."""
 
 
 class ImportSummary(Answer):
@@ -63,14 +166,8 @@ class ImportsOut(PageOut):
     imports: list[ImportSummary]
 
 
-class TestOut(Schema):
+class TestOut(Derived, of=TestSummary, without=("file_kb", "label", "record_kb")):
     """What a file holds of one test, in ``unit``."""
-
-    test: str
-    cells: int
-    unit: str
-    smallest: float
-    largest: float
 
 
 class PlannedOut(Schema):

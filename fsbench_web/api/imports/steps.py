@@ -2,20 +2,20 @@
 
 import gzip
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, BinaryIO, cast
 
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Status
 
 from fsbench_web.accounts.models import Team
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.imports.answers import detail
 from fsbench_web.api.imports.routes import (
     MULTIPART,
     REFUSALS,
     options_of,
-    refusal,
     refuse_too_large,
     router,
 )
@@ -26,18 +26,18 @@ from fsbench_web.api.imports.schemas import (
     ImportDetail,
     ImportsOut,
 )
-from fsbench_web.api.protocol.auth import user_of
-from fsbench_web.api.protocol.bodies import given_fields
 from fsbench_web.api.protocol.errors import Error, Refused
-from fsbench_web.api.protocol.objects import With
-from fsbench_web.api.protocol.pages import Page, page
+from fsbench_web.api.protocol.router import user_of
+from fsbench_web.api.protocol.schemas import Page, With, found, given_fields, page
 from fsbench_web.core.formats import UnreadableFile
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.imports import mappings, preview, uploads
 from fsbench_web.imports.checks import target_problems
-from fsbench_web.imports.models import Import, ImportFile, ImportState
-from fsbench_web.imports.problems import ImportProblem, ImportRefused
+from fsbench_web.imports.models import Import, ImportFile, ImportState, SavedMapping
+from fsbench_web.imports.problems import ImportProblem, ImportRefused, WarningRow
 from fsbench_web.imports.sources import Target, leave_out, unpack
+from fsbench_web.imports.storing import known_files
+from fsbench_web.imports.storing.known_files import KnownFile
 from fsbench_web.imports.views import mappings as mapping_views
 from fsbench_web.imports.views.uploads import not_found_sentence, uploaded
 from fsbench_web.platform import plain_text
@@ -54,8 +54,7 @@ def list_imports(
     imports = Import.objects.filter(created_by=user_of(request)).select_related(
         "created_by", "study"
     )
-    rows, paging = page(request, response, imports.order_by("-id"), filters)
-    return {**paging, "imports": rows}
+    return page(request, response, imports.order_by("-id"), filters, "imports")
 
 
 @router.post(
@@ -68,20 +67,15 @@ def list_imports(
 def preview_import(request: HttpRequest) -> Status[With]:
     """Nothing is stored until `POST /imports/{id}/commit`."""
     refuse_too_large(request)
-    try:
-        target, given_of_each, columns, left_out, _ = options_of(request)
-        if problems := target_problems(target):
-            raise ImportRefused(problems)
-        files = request.FILES.getlist("file")
-        unpacked = unpack([(file.name or "", cast(BinaryIO, file)) for file in files])
-        sources = [
-            replace(source, description=given_of_each, mapping=columns) for source in unpacked
-        ]
-        sources = leave_out(sources, left_out)
-        row = uploads.store_upload(sources, target, user_of(request))
-    except ImportRefused as refused:
-        raise refusal(refused) from None
-    return Status(201, detail(request, row))
+    target, given_of_each, columns, left_out, _ = options_of(request)
+    if problems := target_problems(target):
+        raise ImportRefused(problems)
+    files = request.FILES.getlist("file")
+    unpacked = unpack([(file.name or "", cast(BinaryIO, file)) for file in files])
+    sources = [replace(source, description=given_of_each, mapping=columns) for source in unpacked]
+    sources = leave_out(sources, left_out)
+    row = uploads.store_upload(sources, target, user_of(request))
+    return Status(201, _detail(request, row))
 
 
 @router.get("/imports/{int:import_id}", response=ImportDetail, summary="One import")
@@ -91,7 +85,7 @@ def get_import(request: HttpRequest, import_id: int) -> With:
     row = Import.objects.select_related("study", "created_by").filter(pk=import_id).first()
     if row is None or (row.state != ImportState.DONE and row.created_by != request.user):
         raise Http404(not_found_sentence(import_id))
-    return detail(request, row)
+    return _detail(request, row)
 
 
 @router.patch(
@@ -123,12 +117,12 @@ def correct_import(request: HttpRequest, import_id: int, correction: Correction)
     target = preview.corrected_target(Target(**row.target), form)
     problems += [*correction_problems, *target_problems(target)]
     if problems:
-        raise refusal(ImportRefused(problems))
+        raise ImportRefused(problems)
     try:
         uploads.correct(row.pk, target, corrections, user)
     except Import.DoesNotExist:
         raise Http404(not_found_sentence(import_id)) from None
-    return detail(request, uploaded(request, import_id))
+    return _detail(request, uploaded(request, import_id))
 
 
 @router.put(
@@ -142,9 +136,7 @@ def set_columns(request: HttpRequest, import_id: int, file_id: int, columns: Col
     where you name one; nobody else sees it.
     """
     row = uploaded(request, import_id)
-    file = row.files.filter(pk=file_id).first()
-    if file is None:
-        raise Http404(f"Import {import_id} has no file {file_id}.")
+    file = found(row.files.filter(pk=file_id), f"Import {import_id} has no file {file_id}.")
     user = user_of(request)
     data = gzip.decompress(file.content_gzip)
     saved = mappings.of(user).filter(pk=columns.kept or 0).first()
@@ -162,7 +154,7 @@ def set_columns(request: HttpRequest, import_id: int, file_id: int, columns: Col
     if columns.team and team is None:
         problems.append(ImportProblem(f'You are not a member of a team "{columns.team}".'))
     if problems:
-        raise refusal(ImportRefused(problems))
+        raise ImportRefused(problems)
     try:
         if saved is not None:
             mappings.apply(file, mapping, saved.name)
@@ -170,7 +162,7 @@ def set_columns(request: HttpRequest, import_id: int, file_id: int, columns: Col
             mapping_views.keep(user, file, data, mapping, columns.name.strip(), team)
     except Import.DoesNotExist:
         raise Http404(not_found_sentence(import_id)) from None
-    return detail(request, Import.objects.get(pk=row.pk))
+    return _detail(request, Import.objects.get(pk=row.pk))
 
 
 @router.post(
@@ -184,9 +176,8 @@ def commit_import(request: HttpRequest, import_id: int) -> With:
     stored by the importer, and its state is accepted until then.
     """
     user = user_of(request)
-    row = Import.objects.filter(pk=import_id, created_by=user).first()
-    if row is None:
-        raise Http404(not_found_sentence(import_id))
+    rows = Import.objects.filter(pk=import_id, created_by=user)
+    row = found(rows, not_found_sentence(import_id))
     try:
         if row.state in (ImportState.PREVIEWED, ImportState.DONE):
             uploads.commit_stashed(import_id, user)
@@ -195,9 +186,7 @@ def commit_import(request: HttpRequest, import_id: int) -> With:
         row = Import.objects.select_related("study").get(pk=import_id)
     except Import.DoesNotExist:
         raise Http404(not_found_sentence(import_id)) from None
-    except ImportRefused as refused:
-        raise refusal(refused) from None
-    return detail(request, row)
+    return _detail(request, row)
 
 
 @router.delete("/imports/{int:import_id}", response={204: None}, summary="Discard an upload")
@@ -227,3 +216,86 @@ def _form_of(file: ImportFile, file_correction: FileCorrection) -> dict[str, str
         }
     is_left_out = file.is_left_out if file_correction.left_out is None else file_correction.left_out
     return form if is_left_out else form | {f"take-{file.pk}": "on"}
+
+
+def _detail(request: HttpRequest, row: Import) -> With:
+    """An import as ``ImportDetail`` says it: its preview, or what became of it."""
+    files: list[With] = []
+    problems: list[ImportProblem] = []
+    warnings: list[WarningRow] = row.report.get("warnings", [])
+    is_large = row.state == ImportState.ACCEPTED
+    if row.state == ImportState.PREVIEWED:
+        files, problems, warnings, is_large = _preview(request, row)
+    elif row.state != ImportState.DONE:
+        waiting = list(row.files.defer("content_gzip"))
+        known_by_digest = known_files.by_digest(file.sha256 for file in waiting)
+        files = [_file(file, known_file=known_by_digest.get(file.sha256)) for file in waiting]
+    runs = list(row.runs.order_by("id").values_list("id", flat=True))
+    return With(
+        row,
+        full_target=Target(**row.target),
+        is_large=is_large,
+        files=files,
+        problems=[problem.as_row() for problem in dict.fromkeys(problems)],
+        warnings=warnings,
+        runs=runs,
+    )
+
+
+def _preview(
+    request: HttpRequest, row: Import
+) -> tuple[list[With], list[ImportProblem], list[WarningRow], bool]:
+    """Files, problems, warnings, and whether the importer is to store it."""
+    assert isinstance(request.user, User)  # its uploader
+    import_preview = uploads.preview_of(row, request.user)
+    page = preview.upload_preview(
+        list(row.files.defer("content_gzip")), import_preview, request.user
+    )
+    files = [
+        _file(
+            file.row,
+            known_file=file.stored_file,
+            proposed_names=file.proposed_names,
+            format_name=file.parsed.format if file.parsed else None,
+            needs_columns=file.is_table and file.parsed is None,
+            unread_columns=file.unread.names if file.unread else (),
+            saved_mappings=file.saved_mappings,
+            settings=file.parsed.modes if file.parsed else (),
+            own_settings=file.own_settings,
+            runs=file.runs,
+        )
+        for file in page.files
+    ]
+    return (
+        files,
+        import_preview.problems,
+        [warning.as_warning() for warning in import_preview.warnings],
+        import_preview.is_much,
+    )
+
+
+def _file(
+    file: ImportFile,
+    *,
+    known_file: KnownFile | None = None,
+    format_name: str | None = None,
+    proposed_names: dict[str, str] | None = None,
+    needs_columns: bool = False,
+    unread_columns: Sequence[str] = (),
+    saved_mappings: Sequence[SavedMapping] = (),
+    settings: Sequence[str] = (),
+    own_settings: Sequence[str] | None = None,
+    runs: list[preview.RunPreview] | None = None,
+) -> With:
+    return With(
+        file,
+        known=known_file,
+        format=format_name,
+        needs_columns=needs_columns,
+        proposed_names=proposed_names or {},
+        unread_columns=unread_columns,
+        kept_columns=saved_mappings,
+        settings=settings,
+        own_settings=own_settings,
+        runs=runs or [],
+    )

@@ -11,7 +11,7 @@ from copy import copy
 from functools import wraps
 from typing import Annotated, Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.urls import resolve
 from django.utils.cache import get_conditional_response, patch_vary_headers
@@ -19,7 +19,6 @@ from django.utils.http import parse_etags
 from ninja import Header
 
 from fsbench_web.api.protocol import errors
-from fsbench_web.platform.http import problems
 
 View = Callable[..., HttpResponseBase]
 IfMatch = Annotated[
@@ -45,7 +44,7 @@ def with_common_answers(view: View) -> View:
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         method = request.method
         if malformed := _malformed(request):
-            return _problem(400, malformed)
+            return errors.response(400, [malformed])
         request.method = "GET" if method == "HEAD" else method
         response = view(request, *args, **kwargs)
         request.method = method
@@ -62,15 +61,8 @@ def with_common_answers(view: View) -> View:
 
 def _method_not_allowed(request: HttpRequest, response: HttpResponseBase) -> HttpResponse:
     allowed = response["Allow"]
-    answer = _problem(405, (None, f"{request.path} answers {allowed}, not {request.method}."))
-    answer["Allow"] = allowed
-    return answer
-
-
-def _problem(status: int, problem: tuple[str | None, str]) -> HttpResponse:
-    return JsonResponse(
-        errors.body(status, [problem]), status=status, content_type=problems.MEDIA_TYPE
-    )
+    sentence = f"{request.path} answers {allowed}, not {request.method}."
+    return errors.response(405, [(None, sentence)], Allow=allowed)
 
 
 def _malformed(request: HttpRequest) -> tuple[str, str] | None:
@@ -93,13 +85,12 @@ def _conditional_answer(request: HttpRequest, response: HttpResponse) -> HttpRes
     if "no-store" in response.headers["Cache-Control"]:
         return response
     if "ETag" not in response.headers:  # else a view knows better what makes its answer another
-        digest = hashlib.sha256(response.headers.get("Content-Type", "").encode() + b"\n")
-        digest.update(response.content)
-        response["ETag"] = f'"{digest.hexdigest()[:32]}"'
+        kind = response.headers.get("Content-Type", "")
+        response["ETag"] = f'"{hashlib.sha256(kind.encode() + response.content).hexdigest()[:32]}"'
     answer = get_conditional_response(request, etag=response["ETag"], response=response)
     assert answer is not None
     if answer.status_code == 412:
-        return _problem(412, ("If-Match", NOT_IT))
+        return errors.response(412, [("If-Match", NOT_IT)])
     if answer is not response:
         for name in {"Link", "X-Total-Count"} & response.headers.keys():
             answer[name] = response[name]

@@ -8,27 +8,24 @@ from ninja import Query, Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.description import binary
 from fsbench_web.api.protocol.errors import Refused
-from fsbench_web.api.protocol.router import Router
+from fsbench_web.api.protocol.router import Router, binary
+from fsbench_web.api.protocol.schemas import Derived
 from fsbench_web.api.results.deltas import (
     DeltaRowOut,
     Filters,
-    PublishedOut,
     ShareOut,
     WorkOut,
-    comparison_query,
     link_to_next,
-    refusal,
-    refuse_unknown_studies,
+    spec_of,
 )
 from fsbench_web.compare.exports import views
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.pictures import views as pictures_views
-from fsbench_web.compare.pictures.registry import KINDS, spec_of
+from fsbench_web.compare.pictures.registry import KINDS
+from fsbench_web.compare.pictures.registry import spec_of as picture_of
 from fsbench_web.compare.pictures.spec import SHOWS
 from fsbench_web.compare.selection.set_aside import set_aside
-from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.bounds import bounded_answer
@@ -42,13 +39,15 @@ from fsbench_web.compare.tables.delta_tables import (
 )
 from fsbench_web.core.comparison import answer_shown
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
+from fsbench_web.core.stats.intervals import MedianInterval
+from fsbench_web.core.stats.verdicts import Verdict
 from fsbench_web.platform import limits
 from fsbench_web.studies.scores.source_runs import spans_of
 
 router = Router()
 
 
-class VerdictOut(Schema):
+class VerdictOut(Derived, of=Verdict):
     """Whether a difference is more than chance. ``status`` is significant, equal (equivalent), tie
     (inconclusive) or unknown, and ``reasons`` say why; ``method`` is paired, unpaired or freenix.
     ``q_value`` is the false discovery rate among all pairs shown, by which ``status`` is judged;
@@ -61,38 +60,13 @@ class VerdictOut(Schema):
     ``p_equivalence_corrected`` the same for all pairs of the table.
     """
 
-    status: str
-    reasons: list[str]
-    difference_percent: float | None
-    p_value: float | None
-    q_value: float | None
-    p_holm: float | None
-    tested: int | None
-    margin_percent: float
-    against: list[str]
-    method: str
-    ratio: float | None
-    ratio_low: float | None
-    ratio_high: float | None
-    blocks: int | None
-    deviation: float | None
-    more_blocks: int | None
-    equivalence_percent: float | None
-    p_equivalence: float | None
-    p_equivalence_corrected: float | None
     outlook: str | None = None
 
 
-class MedianOut(Schema):
+class MedianOut(Derived, of=MedianInterval):
     """Of the ``count`` repeats, in the table's unit; between ``low`` and ``high`` by order
     statistics, at ``level``, which is 0.95 or more.
     """
-
-    median: float
-    low: float
-    high: float
-    count: int
-    level: float
 
 
 class ComparedRow(DeltaRowOut):
@@ -341,7 +315,7 @@ def get_findings(
 @requires(Action.READ)
 def export_deltas(request: HttpRequest, suffix: str, filters: Query[Filters]) -> HttpResponse:
     """As csv, json, md, tex, xlsx and what else `/compare/export/` offers, for papers and wikis."""
-    _spec(request)
+    spec_of(request)
     return refused_as_json(views.comparison_file(request, suffix=suffix, is_for_program=True))
 
 
@@ -355,23 +329,11 @@ def export_picture(request: HttpRequest, filters: Query[PictureFilters]) -> Http
     """The parameters are those of the page `/compare/pictures/`: a matrix, its ratio to another,
     curves over loads, scores side by side.
     """
-    try:
-        spec = spec_of(request.GET).comparison
-    except SpecError as error:
-        raise refusal(error) from None
-    refuse_no_such_baseline(spec)
-    return refused_as_json(pictures_views.csv_file(request))
-
-
-def refuse_no_such_baseline(spec: ComparisonSpec) -> None:
-    """For answers that are right without the baseline, which a program named all the same."""
-    if not spec.baseline:
-        return
-    try:
+    spec = picture_of(request.GET).comparison
+    if spec.baseline:  # the picture is right without it, and a program named it all the same
         limited = bounded_answer(spec, limits.FILE)
         refuse_missing_baseline(limited.spec, delta_tables(limited.spec))
-    except SpecError as error:
-        raise refusal(error) from None
+    return refused_as_json(pictures_views.csv_file(request))
 
 
 def refused_as_json(answer: HttpResponse) -> HttpResponse:
@@ -383,26 +345,13 @@ def refused_as_json(answer: HttpResponse) -> HttpResponse:
     raise Refused(status, [(None, sentence) for sentence in sentences])
 
 
-def _spec(request: HttpRequest) -> ComparisonSpec:
-    try:
-        spec = ComparisonSpec.of_address(comparison_query(request)).for_programs
-    except SpecError as error:
-        raise refusal(error) from None
-    refuse_unknown_studies(spec)
-    return spec
-
-
 def _comparison(request: HttpRequest, response: HttpResponse) -> Comparison:
-    spec = _spec(request)
-    try:
-        limited = bounded_answer(spec, limits.FILE)
-        link_to_next(request, response, limited)
-        answer = comparison(limited.spec)
-        answer = answer if request.GET.get("categories") == "unisys" else answer.by_default
-        refuse_missing_baseline(limited.spec, answer.tables)
-        return answer
-    except SpecError as error:
-        raise refusal(error) from None
+    limited = bounded_answer(spec_of(request), limits.FILE)
+    link_to_next(request, response, limited)
+    answer = comparison(limited.spec)
+    answer = answer if request.GET.get("categories") == "unisys" else answer.by_default
+    refuse_missing_baseline(limited.spec, answer.tables)
+    return answer
 
 
 def table_of(table: DeltaTable) -> dict[str, Any]:
@@ -411,15 +360,10 @@ def table_of(table: DeltaTable) -> dict[str, Any]:
 
 
 def _row(table: DeltaTable, row: DeltaRow) -> dict[str, Any]:
-    median = row.median
-    values = row.as_dict() | {
+    return row.as_dict() | {
         "harmonic_mean": table.harmonic_mean_of(row),
-        "median": median and median.as_dict(),
+        "median": row.median and row.median.as_dict(),
         "share": row.share and row.share.shown_dict(),
-    }
-    published = values["published"]
-    return {name: values[name] for name in ComparedRow.model_fields} | {
-        "published": published and {name: published[name] for name in PublishedOut.model_fields}
     }
 
 

@@ -1,6 +1,6 @@
 """Delta tables: the rows of the comparison pages, as JSON and as CSV."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -8,12 +8,11 @@ from ninja import Query, Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.description import binary
-from fsbench_web.api.protocol.errors import Refused
-from fsbench_web.api.protocol.router import Router
-from fsbench_web.api.results.studies import no_study
+from fsbench_web.api.protocol.router import Router, binary
+from fsbench_web.api.protocol.schemas import Derived
+from fsbench_web.api.results.studies import WorkFilters, no_study
 from fsbench_web.compare.selection.set_aside import set_aside
-from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.bounds import BoundedComparison, bounded_answer
 from fsbench_web.compare.tables.delta_tables import (
@@ -22,32 +21,12 @@ from fsbench_web.compare.tables.delta_tables import (
     tables_and_notice,
 )
 from fsbench_web.compare.tables.emulation import Notice
-from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
-from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
+from fsbench_web.core.comparison.rows import DeltaTable
+from fsbench_web.core.scoring.profiles.coverage import Coverage, NearestValue, PartWords, WorkAnswer
 from fsbench_web.core.scoring.shares import Share
 from fsbench_web.studies.models import Study
 
 router = Router()
-
-
-class WorkFilters(Schema):
-    """What is ranked by besides scores: a work profile, or a range of sizes."""
-
-    profile: str = Field(
-        "",
-        description="a work profile, or a version of it: oltp, oltp@1. Ranked is by that "
-        "alone, `work` says what of it was measured, and test and category choose nothing",
-    )
-    operation: list[str] = Field(
-        [],
-        description="with block and file: rank by this range of sizes, a table each; random_read",
-    )
-    block: str = Field("", description="block sizes of the range: 8k-16k")
-    file: str = Field("", description="file sizes of the range: 1g-4g")
-    cached: str = Field("", description="yes or no: how cells of the range were measured")
-    flushed: str = Field("", description="likewise: with fsync within the time")
-    baseline: str = Field("", description="a contender; rows then have change_percent")
-    cells: str = Field("", description="sound, cached or uncached; none: every cell")
 
 
 class Filters(WorkFilters):
@@ -191,33 +170,16 @@ class DeltaTableOut(Schema):
     rows: list[DeltaRowOut]
 
 
-class WorkPartOut(Schema):
+class WorkPartOut(Derived, of=PartWords):
     """A part in words, its share in percent, and how many of its cells anybody measured."""
 
-    words: str
-    percent: float
-    measured: int
-    of: int
 
-
-class WorkCoverageOut(Schema):
+class WorkCoverageOut(Derived, of=Coverage, without=("label",)):
     """How many cells a contender has; ``why`` it has no score, empty where it has one."""
 
-    contender: str
-    configuration: str
-    measured: int
-    of: int
-    missing: list[str]
-    why: str
 
-
-class NearValueOut(Schema):
+class NearValueOut(Derived, of=NearestValue, without=("base", "label")):
     """The best that a contender measured of the nearest cell."""
-
-    contender: str
-    value: float
-    unit: str
-    run_ids: list[int]
 
 
 class NearestOut(Schema):
@@ -286,14 +248,13 @@ def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]
     reciprocals where lower is better. A score leaves no run and no cell out. Complete up to
     10,000 rows; what is more is refused unless it is asked for in parts (`from_test`).
     """
-    names = [
-        name
-        for name in DeltaRowOut.model_fields
-        if (filters.baseline or name != "change_percent")
-        and (filters.units or name not in ("printed_score", "printed_unit"))
-    ]
+    left_out = set()
+    if not filters.baseline:
+        left_out.add("change_percent")
+    if not filters.units:
+        left_out |= {"printed_score", "printed_unit"}
     tables, emulated, work = _tables_of_request(request, response)
-    answer: dict[str, Any] = {"tables": [_table(table, names) for table in tables]}
+    answer: dict[str, Any] = {"tables": [_table(table, left_out) for table in tables]}
     if work:
         answer["work"] = [work_answer.as_dict() for work_answer in work]
     if emulated is not None and emulated.left_out:
@@ -329,20 +290,15 @@ def _tables_of_request(
 
     Where they are a part, ``Link`` of the answer leads to the next.
     """
-    try:
-        spec = ComparisonSpec.of_address(comparison_query(request)).for_programs
-        refuse_unknown_studies(spec)
-        limited = bounded_answer(spec)
-        link_to_next(request, response, limited)
-        if limited.spec.is_of_work:
-            work_comparison = comparison(limited.spec)
-            refuse_missing_baseline(limited.spec, work_comparison.tables)
-            return work_comparison.tables, work_comparison.emulated, work_comparison.work
-        answer = tables_and_notice(limited.spec)
-        refuse_missing_baseline(limited.spec, answer[0])
-        return (*answer, ())
-    except SpecError as error:
-        raise refusal(error) from None
+    limited = bounded_answer(spec_of(request))
+    link_to_next(request, response, limited)
+    if limited.spec.is_of_work:
+        work_comparison = comparison(limited.spec)
+        refuse_missing_baseline(limited.spec, work_comparison.tables)
+        return work_comparison.tables, work_comparison.emulated, work_comparison.work
+    answer = tables_and_notice(limited.spec)
+    refuse_missing_baseline(limited.spec, answer[0])
+    return (*answer, ())
 
 
 def link_to_next(request: HttpRequest, response: HttpResponse, limited: BoundedComparison) -> None:
@@ -358,31 +314,21 @@ def comparison_query(request: HttpRequest) -> QueryDict:
     return query
 
 
-def refusal(error: SpecError) -> Refused:
-    """A comparison that cannot be shown, as the API answers it."""
-    return Refused(422, [(error.parameter, problem) for problem in error.problems])
-
-
-def refuse_unknown_studies(spec: ComparisonSpec) -> None:
+def spec_of(request: HttpRequest) -> ComparisonSpec:
+    """The comparison of the address. Raises SpecError, and Http404 without the study."""
+    spec = ComparisonSpec.of_address(comparison_query(request)).for_programs
     known_slugs = set(Study.objects.filter(slug__in=spec.studies).values_list("slug", flat=True))
     for slug in spec.studies:
         if slug not in known_slugs:
             raise Http404(no_study(slug))
+    return spec
 
 
-def _table(table: DeltaTable, names: Iterable[str]) -> dict[str, Any]:
-    head = {name: value for name, value in table.head.items() if name != "work"}
-    return head | {"rows": [_row(row, names) for row in table.rows]}
-
-
-def _row(row: DeltaRow, names: Iterable[str]) -> dict[str, Any]:
-    """The keys of the contract, and what was asked for besides.
-
-    Where a score comes from is on the page and in the study.
-    """
-    values = row.as_dict()
-    published = values["published"]
-    return {
-        **{name: values[name] for name in names},
-        "published": published and {name: published[name] for name in PublishedOut.model_fields},
+def _table(table: DeltaTable, left_out: Collection[str]) -> dict[str, Any]:
+    """Of its rows what was asked for: where a score comes from is on the page and in the study."""
+    rows = [row.as_dict() for row in table.rows]
+    return table.head | {
+        "rows": [
+            {name: value for name, value in row.items() if name not in left_out} for row in rows
+        ]
     }

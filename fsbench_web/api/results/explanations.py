@@ -6,9 +6,8 @@ from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Refused
-from fsbench_web.api.protocol.objects import With, value_at
-from fsbench_web.api.protocol.pages import LARGEST_ID
 from fsbench_web.api.protocol.router import Router
+from fsbench_web.api.protocol.schemas import LARGEST_ID, With, value_at
 from fsbench_web.compare.explanations.contenders import (
     CAUTION,
     MOST_SERIES,

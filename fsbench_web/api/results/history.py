@@ -1,22 +1,21 @@
 """Lines over time: one configuration over kernels or days, and where its level changes."""
 
-from dataclasses import asdict
 from typing import Any, Literal
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Query, Router, Schema
+from ninja import Query, Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.errors import Error, Refused
-from fsbench_web.api.protocol.pages import LARGEST_ID, MOST, PageOut, link
+from fsbench_web.api.protocol.errors import Refused
+from fsbench_web.api.protocol.router import Router
+from fsbench_web.api.protocol.schemas import LARGEST_ID, MOST, Answer, PageOut, With, link, value_at
 from fsbench_web.api.results.studies import study_or_404
 from fsbench_web.compare.history import choices as offered_lines
 from fsbench_web.compare.history import lines as history
 from fsbench_web.compare.history.line_series import owner_of
 
 router = Router()
-_ERRORS = {404: Error, 422: Error}
 MOST_STUDIES = 20
 
 
@@ -63,6 +62,10 @@ class PointOut(Schema):
         {}, description="how many of its runs were contended, drifted, busy, swapped or not flushed"
     )
 
+    @staticmethod
+    def resolve_interval(point: Any) -> dict[str, Any] | None:
+        return point.interval.as_dict() if point.interval else None
+
 
 class ChangeOut(Schema):
     """Where the level changes: from the point before to ``to``."""
@@ -71,11 +74,13 @@ class ChangeOut(Schema):
     sentence: str
     is_slower: bool
     disk: str = Field(description="whether it is the disk, in a sentence; empty: nobody knows")
-    before: float
-    after: float
-    change_percent: float
-    p_value: float
-    is_confirmed: bool = Field(description="false: the new level is one point")
+    before: float = value_at("change.before")
+    after: float = value_at("change.after")
+    change_percent: float = value_at("change.change_percent")
+    p_value: float = value_at("change.p_value")
+    is_confirmed: bool = value_at(
+        "change.is_confirmed", description="false: the new level is one point"
+    )
     events: list[str] = Field([], description="recorded facts that changed at the same point")
 
 
@@ -147,15 +152,15 @@ class HistoryOut(Schema):
     is_emulated: bool = False
 
 
-class LineOut(Schema):
+class LineOut(Answer):
     """A line that can be looked at, by one of its series."""
 
-    series: int
-    configuration: str
-    filesystem: str
-    workload: str | None
-    hardware: str | None
-    lun: str | None
+    series: int = value_at("series.pk")
+    configuration: str = value_at("series.configuration.label")
+    filesystem: str = value_at("series.configuration.filesystem")
+    workload: str | None = value_at("series.workload.slug", None)
+    hardware: str | None = value_at("series.hardware.slug", None)
+    lun: str | None = value_at("series.lun.name", None)
     kernels: int
     runs: int
 
@@ -166,12 +171,12 @@ class LinesOut(PageOut):
 
 @router.get(
     "/history",
-    response={200: HistoryOut, **_ERRORS},
+    response=HistoryOut,
     summary="One configuration over kernels or days",
     url_name="history",
 )
 @requires(Action.READ)
-def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[str, Any]:
+def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> With:
     """The same work on the same disk, and where it got slower or faster by more than chance."""
     series = offered_lines.series_of(str(filters.series))
     studies = [study_or_404(slug).pk for slug in dict.fromkeys(filters.study)]
@@ -195,63 +200,37 @@ def get_history(request: HttpRequest, filters: Query[HistoryFilters]) -> dict[st
         else history.History()
     )
     latest = line_history.latest
-    return {
-        "series": series.pk,
-        "configuration": series.configuration.label,
-        "team": None if team is None or studies else str(series.study.team),
-        "test": test,
-        "category": category,
-        "along": filters.along,
-        "unit": line_history.unit,
-        "lower_is_better": line_history.lower_is_better,
-        "tests": offered,
-        "points": [
-            {
-                "name": point.name,
-                "runs": list(point.runs),
-                "values": list(point.values),
-                "mean": point.mean,
-                "interval": point.interval.as_dict() if point.interval else None,
-                "lun": lun,
-                "share_percent": share,
-                "flags": line_history.flags_of(point),
-            }
+    return With(
+        line_history,
+        series=series.pk,
+        configuration=series.configuration.label,
+        team=None if team is None or studies else str(series.study.team),
+        test=test,
+        category=category,
+        along=filters.along,
+        tests=offered,
+        points=[
+            With(point, lun=lun, share_percent=share, flags=line_history.flags_of(point))
             for point, lun, share in line_history.rows
         ],
-        "changes": [_change(line_history, entry) for entry in line_history.changes],
-        "small_changes": [_change(line_history, entry) for entry in line_history.small_changes],
-        "spikes": line_history.spikes,
-        "modes": line_history.levels.modes and asdict(line_history.levels.modes),
-        "latest": latest.as_dict() if latest else None,
-        "latest_level": latest.level_as_dict() if latest else None,
-        "left_out": line_history.left_out,
-        "dates_of_import": len(line_history.undated),
-        "problem": line_history.problem,
-        "workloads": list(line_history.workloads),
-        "lun_problem": line_history.lun_line.why,
-        "is_emulated": line_history.is_emulated,
-    }
+        changes=_shown(line_history, line_history.changes),
+        small_changes=_shown(line_history, line_history.small_changes),
+        modes=line_history.levels.modes,
+        latest=latest.as_dict() if latest else None,
+        latest_level=latest.level_as_dict() if latest else None,
+        dates_of_import=len(line_history.undated),
+        lun_problem=line_history.lun_line.why,
+    )
 
 
-def _change(line_history: history.History, entry: history.ShownChange) -> dict[str, Any]:
-    change = entry.change
-    return {
-        "to": line_history.points[change.place].name,
-        "sentence": entry.sentence,
-        "is_slower": entry.is_slower,
-        "disk": entry.disk,
-        "before": change.before,
-        "after": change.after,
-        "change_percent": change.change_percent,
-        "p_value": change.p_value,
-        "is_confirmed": change.is_confirmed,
-        "events": list(entry.events),
-    }
+def _shown(line_history: history.History, changes: list[history.ShownChange]) -> list[With]:
+    points = line_history.points
+    return [With(entry, to=points[entry.change.place].name) for entry in changes]
 
 
 @router.get(
     "/history/lines",
-    response={200: LinesOut, **_ERRORS},
+    response=LinesOut,
     summary="The lines of studies",
     url_name="history_lines",
 )
@@ -265,23 +244,5 @@ def list_lines(
     studies = [study_or_404(slug).pk for slug in dict.fromkeys(filters.study)]
     limit = filters.limit or offered_lines.MOST_LINES * len(studies)
     total = offered_lines.line_count(studies)
-    link(request, response, total, limit, filters.offset)
-    lines = offered_lines.line_choices(studies, limit, filters.offset)
-    return {
-        "total": total,
-        "limit": limit,
-        "offset": filters.offset,
-        "lines": [
-            {
-                "series": line.series.pk,
-                "configuration": line.series.configuration.label,
-                "filesystem": line.series.configuration.filesystem,
-                "workload": line.series.workload.slug if line.series.workload else None,
-                "hardware": line.series.hardware.slug if line.series.hardware else None,
-                "lun": line.series.lun.name if line.series.lun else None,
-                "kernels": line.kernels,
-                "runs": line.runs,
-            }
-            for line in lines
-        ],
-    }
+    paging = link(request, response, total, limit, filters.offset)
+    return {**paging, "lines": offered_lines.line_choices(studies, limit, filters.offset)}

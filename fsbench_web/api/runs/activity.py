@@ -1,25 +1,29 @@
-"""What devices, processors and memory did during a run, and what its work cost."""
+"""What devices, processors and memory did during a run, its costs, latencies and traces."""
 
 import csv
 import io
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Schema
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.description import binary
-from fsbench_web.api.protocol.objects import With, value_at
-from fsbench_web.api.protocol.router import Router
+from fsbench_web.api.protocol.router import Router, binary
+from fsbench_web.api.protocol.schemas import Derived, With, value_at
 from fsbench_web.api.runs.routes import run_or_404
 from fsbench_web.core.activity.costs import COSTS
-from fsbench_web.core.activity.series import Activity
+from fsbench_web.core.activity.series import Activity, Step
 from fsbench_web.core.latency_over_time import PERCENTS
-from fsbench_web.studies.activity import latencies, records
+from fsbench_web.core.traces.operations import OperationTrace
+from fsbench_web.core.traces.requests import RequestTrace
+from fsbench_web.core.traces.tracers import OPERATIONS, REQUESTS
+from fsbench_web.studies.activity import latencies, records, traces
 from fsbench_web.studies.models import RunActivity
 
 router = Router()
-MEDIA_TYPE = "text/csv; charset=utf-8"
+Trace = TypeVar("Trace", RequestTrace, OperationTrace)
+_CSV = binary("text/csv", description="text/csv")
 
 
 class CostOut(Schema):
@@ -33,14 +37,8 @@ class CostOut(Schema):
     definition: str
 
 
-class StepOut(Schema):
+class StepOut(Derived, of=Step):
     """A command: seconds since the first sample, what its processes asked the kernel for."""
-
-    start_s: float
-    end_s: float
-    phase: str
-    output: str
-    processes: dict[str, float]
 
 
 class ActivityOut(Schema):
@@ -93,24 +91,18 @@ def get_activity(request: HttpRequest, run_id: int) -> dict[str, Any]:
     "/runs/{int:run_id}/activity.csv",
     response=str,
     summary="The same samples as CSV",
-    openapi_extra=binary("text/csv", description="text/csv"),
+    openapi_extra=_CSV,
 )
 @requires(Action.READ)
 def get_activity_csv(request: HttpRequest, run_id: int) -> HttpResponse:
     """One line a sample: its second, and the columns of the JSON; what is missing is empty."""
     _, activity = _activity_or_404(run_id)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(["seconds", *activity.columns])
     columns = [activity.levels(name) for name in activity.columns]
-    for place, ms in enumerate(activity.times_ms.tolist()):
-        cells = (column[place] for column in columns)
-        writer.writerow([ms / 1000, *("" if cell is None else cell for cell in cells)])
-    return HttpResponse(
-        out.getvalue(),
-        content_type=MEDIA_TYPE,
-        headers={"Content-Disposition": f'inline; filename="run-{run_id}-activity.csv"'},
+    rows = (
+        [ms / 1000, *("" if column[place] is None else column[place] for column in columns)]
+        for place, ms in enumerate(activity.times_ms.tolist())
     )
+    return _csv_answer(run_id, "activity", ["seconds", *activity.columns], rows)
 
 
 class LatencyOut(Schema):
@@ -177,3 +169,86 @@ def _activity_or_404(run_id: int) -> tuple[RunActivity, Activity]:
     if record is None:
         raise Http404(f"Nothing was sampled during run {run_id}.")
     return record, records.activity_of(record)
+
+
+@router.get(
+    "/runs/{int:run_id}/trace/{slug:tracer}/latency.csv",
+    response=str,
+    summary="How long the requests or operations of an extra run took",
+    openapi_extra=_CSV,
+)
+@requires(Action.READ)
+def get_latency_csv(request: HttpRequest, run_id: int, tracer: str) -> HttpResponse:
+    """By operation: requests of the device by power of two of microseconds, operations of the file
+    system by power of two of nanoseconds; bins without any are left out.
+    """
+    run_or_404(run_id)
+    if tracer == OPERATIONS:
+        head = ("operation", "from_ns", "below_ns", "operations")
+        rows = _trace_or_404(run_id, tracer, traces.operations_of(run_id)).latency_rows()
+    else:
+        head = ("operation", "from_us", "below_us", "requests")
+        rows = _requests(run_id, tracer).latency_rows()
+    return _csv_answer(run_id, f"{tracer}-latency", head, rows)
+
+
+@router.get(
+    "/runs/{int:run_id}/trace/{slug:tracer}/summary.csv",
+    response=str,
+    summary="How many operations of the file system an extra run had",
+    openapi_extra=_CSV,
+)
+@requires(Action.READ)
+def get_summary_csv(request: HttpRequest, run_id: int, tracer: str) -> HttpResponse:
+    """By operation: how many ended, their time together, bytes, how many failed, and how many were
+    handed on to be done later and have no latency. Of the tracer operations alone.
+    """
+    run_or_404(run_id)
+    if tracer != OPERATIONS:
+        raise Http404(f"{tracer} has no summary; its numbers are in latency.csv and map.csv.")
+    operations = _trace_or_404(run_id, tracer, traces.operations_of(run_id))
+    head = ("operation", "operations", "total_ns", "bytes", "failed", "queued")
+    return _csv_answer(run_id, f"{tracer}-summary", head, operations.summary_rows())
+
+
+@router.get(
+    "/runs/{int:run_id}/trace/{slug:tracer}/map.csv",
+    response=str,
+    summary="Where the requests of an extra run went when",
+    openapi_extra=_CSV,
+)
+@requires(Action.READ)
+def get_map_csv(request: HttpRequest, run_id: int, tracer: str) -> HttpResponse:
+    """Requests by operation, time and place, each in 256 equal parts; those without any are left
+    out.
+    """
+    run_or_404(run_id)
+    if tracer == OPERATIONS:
+        raise Http404("Operations of a file system have no place on a LUN, and no map.")
+    requests = _requests(run_id, tracer)
+    head = ("operation", "from_s", "to_s", "from_byte", "to_byte", "requests")
+    return _csv_answer(run_id, f"{tracer}-map", head, requests.map_rows())
+
+
+def _csv_answer(
+    run_id: int, name: str, head: Sequence[str], rows: Iterable[Sequence[object]]
+) -> HttpResponse:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    return HttpResponse(
+        out.getvalue(),
+        content_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'inline; filename="run-{run_id}-{name}.csv"'},
+    )
+
+
+def _requests(run_id: int, tracer: str) -> RequestTrace:
+    return _trace_or_404(run_id, tracer, traces.requests_of(run_id) if tracer == REQUESTS else None)
+
+
+def _trace_or_404(run_id: int, tracer: str, trace: Trace | None) -> Trace:
+    if trace is None:
+        raise Http404(f"Run {run_id} has no trace of {tracer}; its page says why.")
+    return trace

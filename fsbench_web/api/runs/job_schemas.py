@@ -6,9 +6,8 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field, StrictInt
 
-from fsbench_web.api.protocol.bodies import Strict
-from fsbench_web.api.protocol.objects import Answer, value_at
-from fsbench_web.api.protocol.pages import Page, PageOut
+from fsbench_web.api.protocol.schemas import Answer, Page, PageOut, Strict, value_at
+from fsbench_web.api.results.studies import OfStudy
 from fsbench_web.api.runs.schemas import RunSummary, StackLunOut
 from fsbench_web.studies.jobs import listing
 
@@ -218,15 +217,15 @@ class RaceOut(Schema):
     the later to the earlier of the two.
     """
 
-    find: str
-    test: str
-    category: str
-    unit: str
-    margin_percent: float
-    budget_s: int | None
-    budget_runs: int | None
-    spent_s: float
-    spent_runs: int
+    find: str = value_at("race.find")
+    test: str = value_at("race.test")
+    category: str = value_at("race.category")
+    unit: str = value_at("race.unit")
+    margin_percent: float = value_at("race.margin_percent")
+    budget_s: int | None = value_at("race.budget_s")
+    budget_runs: int | None = value_at("race.budget_runs")
+    spent_s: float = value_at("standing.spent_s")
+    spent_runs: int = value_at("standing.spent_runs")
     phase: str
     blocks: int
     leader: str | None
@@ -234,11 +233,11 @@ class RaceOut(Schema):
     before: int | None
     after: int | None
     status: str | None
-    fresh_blocks: int
-    ratio: float | None
+    fresh_blocks: int = value_at("of_race.fresh")
+    ratio: float | None = value_at("of_race.ratio")
     ratio_low: float | None
     ratio_high: float | None
-    ended_at: datetime | None
+    ended_at: datetime | None = value_at("race.ended_at")
     conclusion: str
     contenders: list[ContenderOut]
 
@@ -296,4 +295,4 @@ class Retried(Schema):
 
 
 class JobFilters(Page):
-    study: str = Field("", description="slug of a study")
+    study: OfStudy = Field("", description="slug of a study")

@@ -1,19 +1,17 @@
 """Jobs: submit one from a document, see how far it is, steer it."""
 
 import json
+from math import isfinite
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from ninja import Query, Status
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol import idempotency
-from fsbench_web.api.protocol.auth import user_of
 from fsbench_web.api.protocol.errors import Refused
-from fsbench_web.api.protocol.objects import With
-from fsbench_web.api.protocol.pages import page
-from fsbench_web.api.protocol.router import Router
-from fsbench_web.api.results.studies import study_or_404
+from fsbench_web.api.protocol.router import Router, user_of
+from fsbench_web.api.protocol.schemas import With, found, page
 from fsbench_web.api.runs.job_schemas import (
     CancelledOut,
     DocumentIn,
@@ -29,17 +27,16 @@ from fsbench_web.api.runs.job_schemas import (
     Retried,
     RetryIn,
 )
-from fsbench_web.api.runs.races import race_out
-from fsbench_web.api.runs.routes import listed_runs, retry_refusal
+from fsbench_web.api.runs.routes import listed_runs
+from fsbench_web.core.stats.bisecting import Bisection
+from fsbench_web.core.stats.racing import ENDED
 from fsbench_web.studies.jobs import estimates, listing, lookup, submit_warnings
 from fsbench_web.studies.jobs.documents import text as job_document
-from fsbench_web.studies.jobs.documents.text import UnreadableDocument
 from fsbench_web.studies.jobs.planned_runs import time_limit_s
-from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.jobs.submitting import confirmation_text, planned, submit
 from fsbench_web.studies.models import Job, RunState
-from fsbench_web.studies.runs import authority, control
+from fsbench_web.studies.runs import authority, control, races
 from fsbench_web.studies.runs.control import ControlRefused
 from fsbench_web.studies.runs.queue import IN_TURN
 from fsbench_web.studies.runs.windows import closing
@@ -55,10 +52,7 @@ def list_jobs(
 ) -> dict[str, Any]:
     """All jobs, by form, document or call, the newest first."""
     jobs = listing.listed_jobs().defer("document")
-    if filters.study:
-        jobs = jobs.filter(study=study_or_404(filters.study))
-    rows, paging = page(request, response, jobs, filters)
-    return {**paging, "jobs": rows}
+    return page(request, response, jobs, filters, "jobs")
 
 
 @router.post("/jobs", response={201: JobSubmitted}, summary="Submit a job")
@@ -78,28 +72,23 @@ def submit_job(
     # "sweep", as it was first called: the keys of before must stay what they were.
     token = idempotency.token("sweep", user, idempotency_key)
     digest = idempotency.digest(job)
-    try:
-        runs = submit(_spec(job.document), job.confirm, user, token, digest)
-    except JobRefused as refused:
-        raise _refusal(refused) from None
+    runs = submit(_spec(job.document), job.confirm, user, token, digest)
     row = _job_or_404(runs[0].job_id or 0)
     return Status(201, With(row, planned=_planned(row)))
 
 
 @router.post("/jobs/preview", response=PreviewOut, summary="See what a job would do")
 @requires(Action.RUN)
-def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
+def preview_job(request: HttpRequest, job: DocumentIn) -> With:
     """Every run in turn, with how long it will take as far as that is known. Submits nothing."""
     spec = _spec(job.document)
-    try:
-        plan = planned(spec)
-    except JobRefused as refused:
-        raise _refusal(refused) from None
+    plan = planned(spec)
     runs = plan.runs
     run_estimates = estimates.of_planned(runs)
     total = estimates.total(run_estimates)
-    return {
-        "runs": [
+    return With(
+        spec,
+        runs=[
             With(
                 run,
                 position=position,
@@ -116,24 +105,21 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
                 zip(runs, run_estimates, strict=True), start=1
             )
         ],
-        "erasures": sum(run.erases for run in runs),
-        "most_runs": plan.most_runs,
-        "estimated_s": total.duration_s,
-        "estimated_known_s": total.known_s,
-        "at_least_s": estimates.at_least_s(runs, run_estimates),
-        "runs_not_known": total.unknown,
-        "time_limit_s": time_limit_s(spec, runs),
-        "start_at": spec.start_at,
-        "stop_before": spec.stop_before,
-        "left_out_then": [
+        erasures=sum(run.erases for run in runs),
+        most_runs=plan.most_runs,
+        estimated_s=total.duration_s,
+        estimated_known_s=total.known_s,
+        at_least_s=estimates.at_least_s(runs, run_estimates),
+        runs_not_known=total.unknown,
+        time_limit_s=time_limit_s(spec, runs),
+        left_out_then=[
             {"run": None, "block": block, "configuration": label}
             for block, label in (plan.window.labels if plan.window else ())
         ],
-        "outlook": plan.window.words if plan.window else "",
-        "confirm": confirmation_text(spec) or "",
-        "left_out": _left_out(plan.left_out),
-        "notes": list(spec.notes),
-        "warnings": [
+        outlook=plan.window.words if plan.window else "",
+        confirm=confirmation_text(spec) or "",
+        left_out=_left_out(plan.left_out),
+        warnings=[
             *submit_warnings.of_memory(runs),
             *submit_warnings.of_clients(runs),
             *submit_warnings.of_data(runs),
@@ -141,8 +127,7 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> dict[str, Any]:
             *submit_warnings.of_repeats(spec, runs),
             *submit_warnings.of_probe(spec, runs),
         ],
-        "document": spec.document,
-    }
+    )
 
 
 @router.get("/jobs/{int:job_id}", response=JobOut, summary="Follow a job")
@@ -168,7 +153,7 @@ def get_job(request: HttpRequest, job_id: int) -> With:
         confirm=control.job_confirmation(job),
         left_out=_left_out(job.left_out),
         drift=_drift(drift) if drift else [],
-        race=race_out(job),
+        race=_race(job),
         planned=planned,
     )
 
@@ -213,10 +198,7 @@ def retry_job(request: HttpRequest, job_id: int, job: RetryIn) -> dict[str, Any]
     Each run is submitted again once, however often this is called. `runs` are the new ones.
     """
     _job_or_404(job_id)
-    try:
-        runs = control.retry(job_id, job.confirm, user_of(request), job.states)
-    except ControlRefused as refused:
-        raise retry_refusal(refused) from None
+    runs = control.retry(job_id, job.confirm, user_of(request), job.states)
     rows = listed_runs().filter(pk__in=[run.pk for run in runs]).order_by("id")
     return {"runs": rows}
 
@@ -240,28 +222,12 @@ sweeps = router.under_old_name("job", "sweep", {list_jobs: JobsOut})
 def _spec(document: dict[str, Any] | str) -> JobSpec:
     """The job of a document, checked as any other text: its size, its depth, its characters."""
     text = document if isinstance(document, str) else json.dumps(document)
-    try:
-        return lookup.spec_of(job_document.read(text))
-    except UnreadableDocument as error:
-        raise Refused(422, [("document", str(error))]) from None
-
-
-def _refusal(refused: JobRefused) -> Refused:
-    return Refused(
-        403 if refused.is_forbidden else 422,
-        [
-            ("confirm" if place == "confirmation" else place, sentence)
-            for place, sentences in refused.by_part.items()
-            for sentence in sentences
-        ],
-    )
+    return lookup.spec_of(job_document.read(text))
 
 
 def _job_or_404(job_id: int) -> Any:
-    job = listing.listed_jobs().filter(pk=job_id).first()
-    if job is None:
-        raise Http404(f"There is no job {job_id}; /api/v1/jobs lists them.")
-    return job
+    rows = listing.listed_jobs().filter(pk=job_id)
+    return found(rows, f"There is no job {job_id}; /api/v1/jobs lists them.")
 
 
 def _planned(job: Job) -> list[dict[str, Any]]:
@@ -292,3 +258,29 @@ def _drift(drift: Drift) -> list[dict[str, Any]]:
         for point in drift.points
         for test, (value, change) in zip(drift.tests, point.pairs, strict=True)
     ]
+
+
+def _race(job: Job) -> With | None:
+    report = races.report_of(job)
+    if report is None:
+        return None
+    of_race = report.of_race
+    ends = (of_race.before, of_race.after) if isinstance(of_race, Bisection) else (None, None)
+    return With(
+        report,
+        leader=report.leader or None,
+        before=ends[0],
+        after=ends[1],
+        status=of_race.status if report.phase == ENDED else None,
+        **_interval(of_race),
+        contenders=[With(row, **_interval(row.place)) for row in report.rows],
+    )
+
+
+def _interval(speeds: Any) -> dict[str, float | None]:
+    """Both ends, null where nothing can be said of them."""
+    is_known = speeds.high is not None and isfinite(speeds.high)
+    return {
+        "ratio_low": speeds.low if is_known else None,
+        "ratio_high": speeds.high if is_known else None,
+    }

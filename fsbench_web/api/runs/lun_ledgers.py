@@ -9,24 +9,20 @@ from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Refused
-from fsbench_web.api.protocol.objects import With, value_at
 from fsbench_web.api.protocol.router import Router
+from fsbench_web.api.protocol.schemas import Derived, With, value_at
 from fsbench_web.catalog.models import Lun
 from fsbench_web.studies.runs import ledger
+from fsbench_web.studies.runs.ledger import Totals
 
 router = Router()
 
 
-class TotalsOut(Schema):
+class TotalsOut(Derived, of=Totals):
     """Of the runs that you may see: ``known`` of them were counted by the kernel before and after,
     preparation and mkfs included.
     """
 
-    runs: int
-    known: int
-    written_bytes: int
-    read_bytes: int
-    discarded_bytes: int
     is_cut: bool = Field(description="there are older runs, which are not added up")
 
 

@@ -3,21 +3,24 @@
 from datetime import datetime
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from ninja import Query, Schema, Status
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.auth import user_of
-from fsbench_web.api.protocol.bodies import Strict
-from fsbench_web.api.protocol.description import binary
-from fsbench_web.api.protocol.objects import With, value_at
-from fsbench_web.api.protocol.pages import LARGEST_ID, PageOut, link
-from fsbench_web.api.protocol.router import Router
-from fsbench_web.api.runs.routes import listed_runs, retry_refusal, run_or_404
+from fsbench_web.api.protocol.router import Router, binary, user_of
+from fsbench_web.api.protocol.schemas import (
+    LARGEST_ID,
+    PageOut,
+    Strict,
+    With,
+    found,
+    link,
+    value_at,
+)
+from fsbench_web.api.runs.routes import listed_runs, run_or_404
 from fsbench_web.api.runs.schemas import RunSummary
 from fsbench_web.studies.runs import control
-from fsbench_web.studies.runs.control import ControlRefused
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.views import artefacts as artefact_views
 from fsbench_web.studies.views import run_details
@@ -131,13 +134,8 @@ def list_measurements(
     """Every number, unrounded, in the order in which they were stored."""
     run = run_or_404(run_id)
     total, rows = measurements.page(run.pk, filters.test, filters.offset, filters.limit)
-    link(request, response, total, filters.limit, filters.offset)
-    return {
-        "total": total,
-        "limit": filters.limit,
-        "offset": filters.offset,
-        "measurements": rows,
-    }
+    paging = link(request, response, total, filters.limit, filters.offset)
+    return {**paging, "measurements": rows}
 
 
 @router.get(
@@ -165,13 +163,8 @@ def get_environment(request: HttpRequest, run_id: int) -> dict[str, Any]:
 def retry_run(request: HttpRequest, run_id: int, job: RetryRunIn) -> Status[dict[str, Any]]:
     """A new run for one that failed, was lost or cancelled; once, however often it is called."""
     run_or_404(run_id)
-    try:
-        run = control.retry_run(run_id, job.confirm, user_of(request))
-    except ControlRefused as refused:
-        raise retry_refusal(refused) from None
+    run = control.retry_run(run_id, job.confirm, user_of(request))
     if run is None:
         return Status(200, {"run": None})
-    row = listed_runs().filter(pk=run.pk).first()
-    if row is None:
-        raise Http404(f"There is no run {run.pk}.")
+    row = found(listed_runs().filter(pk=run.pk), f"There is no run {run.pk}.")
     return Status(201, {"run": row})

@@ -2,19 +2,15 @@
 
 from typing import Any
 
-from django.db.models import F, Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db.models import F, QuerySet
+from django.http import HttpRequest, HttpResponse
 from ninja import Query, Status
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol import idempotency
-from fsbench_web.api.protocol.auth import user_of
-from fsbench_web.api.protocol.description import binary
-from fsbench_web.api.protocol.errors import Error, Refused
-from fsbench_web.api.protocol.objects import With
-from fsbench_web.api.protocol.pages import page
-from fsbench_web.api.protocol.router import Router
-from fsbench_web.api.results.studies import study_or_404
+from fsbench_web.api.protocol.errors import Error, Refused, refusal_of_job
+from fsbench_web.api.protocol.router import Router, binary, user_of
+from fsbench_web.api.protocol.schemas import With, found, page
 from fsbench_web.api.runs.schemas import (
     JobIn,
     LogFilters,
@@ -30,10 +26,9 @@ from fsbench_web.studies.jobs.lookup import existing_study, lun_named
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
-from fsbench_web.studies.models import Run, RunState, Score, StackLun
+from fsbench_web.studies.models import Run, RunState, Score
 from fsbench_web.studies.runs import authority, control, logs
 from fsbench_web.studies.runs.clients import shown as shown_clients
-from fsbench_web.studies.runs.control import ControlRefused
 from fsbench_web.studies.runs.shown.scores import RunScore
 
 router = Router()
@@ -45,27 +40,7 @@ def list_runs(
     request: HttpRequest, response: HttpResponse, filters: Query[RunFilters]
 ) -> dict[str, Any]:
     """All runs, or those that match every filter."""
-    runs = listed_runs()
-    if filters.study:
-        runs = runs.filter(series__study=study_or_404(filters.study))
-    if filters.state:
-        runs = runs.filter(state__in=filters.state)
-    for value, lookup in (
-        (filters.filesystem, "series__configuration__filesystem"),
-        (filters.workload, "series__workload__slug"),
-        (filters.worker, "series__lun__worker__name"),
-        (filters.job, "job"),
-        (filters.sweep, "job"),
-        (filters.series, "series"),
-    ):
-        if value:
-            runs = runs.filter(**{lookup: value})
-    if filters.lun:
-        of_lun = Q(series__lun__name=filters.lun) | Q(series__journal_lun__name=filters.lun)
-        of_lun |= Q(series__in=StackLun.objects.filter(lun__name=filters.lun).values("series"))
-        runs = runs.filter(of_lun)
-    rows, paging = page(request, response, runs.order_by("-id"), filters)
-    return {**paging, "runs": rows}
+    return page(request, response, listed_runs().order_by("-id"), filters, "runs")
 
 
 @router.post("/runs", response={201: Submitted}, summary="Trigger one run or a job")
@@ -87,12 +62,7 @@ def submit_runs(
     try:
         new_runs = submit(_spec(job), job.confirm, user, token, idempotency.digest(job))
     except JobRefused as refused:
-        problems: list[tuple[str | None, str]] = [
-            (_FIELDS.get(part, part.partition("[")[0]), sentence)
-            for part, sentences in refused.by_part.items()
-            for sentence in sentences
-        ]
-        raise Refused(403 if refused.is_forbidden else 422, problems) from None
+        raise refusal_of_job(refused, _field_of) from None
     runs = list(listed_runs().filter(pk__in=[run.pk for run in new_runs]).order_by("id"))
     return Status(201, {"study": runs[0].series.study.slug, "runs": runs})
 
@@ -152,13 +122,10 @@ def get_log(
     }
 
 
-# What is called otherwise in JSON.
-_FIELDS = {
-    "confirmation": "confirm",
-    "schedulers": "configurations",
-    "journals": "configurations",
-    "executor": "guest",
-}
+def _field_of(part: str) -> str:
+    """The field that a part of a job is in."""
+    names = {"schedulers": "configurations", "journals": "configurations", "executor": "guest"}
+    return names.get(part, part.partition("[")[0])
 
 
 def _spec(job: JobIn) -> JobSpec:
@@ -188,16 +155,8 @@ def listed_runs() -> QuerySet[Run]:
 
 def run_or_404(run_id: int) -> Run:
     """The run with all that a summary says. Raises Http404."""
-    run = listed_runs().filter(pk=run_id).first()
-    if run is None:
-        raise Http404(f"There is no run {run_id}; /api/v1/runs lists them.")
-    return run
-
-
-def retry_refusal(refused: ControlRefused) -> Refused:
-    """Why runs are not submitted again, as the API answers it."""
-    status = 403 if refused.is_forbidden else 422
-    return Refused(status, [("confirm", sentence) for sentence in refused.problems])
+    rows = listed_runs().filter(pk=run_id)
+    return found(rows, f"There is no run {run_id}; /api/v1/runs lists them.")
 
 
 def _detail(run: Run) -> With:

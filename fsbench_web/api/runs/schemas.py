@@ -4,18 +4,26 @@ import json
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
+from django.db.models import Q, QuerySet
 from ninja import Schema
 from pydantic import BeforeValidator, Field
 
-from fsbench_web.api.protocol.bodies import Strict
-from fsbench_web.api.protocol.objects import Answer, value_at
-from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut
+from fsbench_web.api.protocol.schemas import (
+    LARGEST_ID,
+    Answer,
+    Lookup,
+    Page,
+    PageOut,
+    Strict,
+    value_at,
+)
 from fsbench_web.api.results.deltas import ShareOut
+from fsbench_web.api.results.studies import study_or_404
 from fsbench_web.catalog.configurations.stacks import members_in
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.workloads import presets
 from fsbench_web.studies.jobs.spec import Configuration, JobOptions, ParameterValues
-from fsbench_web.studies.models import Run, RunState, Series
+from fsbench_web.studies.models import Run, RunState, Series, StackLun
 
 MOST_LINES = 10_000
 
@@ -290,16 +298,37 @@ class LogOut(Schema):
     more: bool
 
 
+def series_on(lun: str) -> QuerySet[Series]:
+    """The series that have a LUN of this name in any role."""
+    of_stack = StackLun.objects.filter(lun__name=lun).values("series")
+    is_used = Q(lun__name=lun) | Q(journal_lun__name=lun) | Q(pk__in=of_stack)
+    return Series.objects.filter(is_used).order_by()
+
+
 class RunFilters(Page):
-    study: str = Field("", description="slug of a study")
-    state: list[RunState] = Field([], description="may be repeated")
-    filesystem: str = Field("", description="ext4, xfs, ...")
-    workload: str = Field("", description="slug of a workload")
-    worker: str = Field("", description="name of a worker")
-    lun: str = Field("", description="name of a LUN, whatever its role is")
-    job: int | None = Field(None, ge=1, le=LARGEST_ID, description="number of a job")
-    sweep: int | None = Field(None, ge=1, le=LARGEST_ID, description="the same as `job`")
-    series: int | None = Field(None, ge=1, le=LARGEST_ID)
+    study: Annotated[str, Lookup("series__study", study_or_404)] = Field(
+        "", description="slug of a study"
+    )
+    state: Annotated[list[RunState], Lookup("state__in")] = Field([], description="may be repeated")
+    filesystem: Annotated[str, Lookup("series__configuration__filesystem")] = Field(
+        "", description="ext4, xfs, ..."
+    )
+    workload: Annotated[str, Lookup("series__workload__slug")] = Field(
+        "", description="slug of a workload"
+    )
+    worker: Annotated[str, Lookup("series__lun__worker__name")] = Field(
+        "", description="name of a worker"
+    )
+    lun: Annotated[str, Lookup("series__in", series_on)] = Field(
+        "", description="name of a LUN, whatever its role is"
+    )
+    job: Annotated[int | None, Lookup("job")] = Field(
+        None, ge=1, le=LARGEST_ID, description="number of a job"
+    )
+    sweep: Annotated[int | None, Lookup("job")] = Field(
+        None, ge=1, le=LARGEST_ID, description="the same as `job`"
+    )
+    series: Annotated[int | None, Lookup("series")] = Field(None, ge=1, le=LARGEST_ID)
 
 
 class LogFilters(Schema):

@@ -1,17 +1,26 @@
 """Series: the repeats of one configuration under the same circumstances."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from django.db.models import Count, Q
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from ninja import Query, Schema
 from pydantic import Field
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.api.protocol.objects import Answer, With, value_at
-from fsbench_web.api.protocol.pages import LARGEST_ID, Page, PageOut, page
 from fsbench_web.api.protocol.router import Router
-from fsbench_web.api.results.studies import study_or_404
+from fsbench_web.api.protocol.schemas import (
+    LARGEST_ID,
+    Answer,
+    Lookup,
+    Page,
+    PageOut,
+    With,
+    found,
+    page,
+    value_at,
+)
+from fsbench_web.api.results.studies import OfStudy
 from fsbench_web.api.runs.schemas import RunConfiguration, ScoreOut, StackLunOut, stack_of
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import UNTRACED, RunState, Score, Series
@@ -20,8 +29,10 @@ router = Router()
 
 
 class SeriesFilters(Page):
-    study: str = Field("", description="slug of a study")
-    filesystem: str = Field("", description="ext4, xfs, ...")
+    study: OfStudy = Field("", description="slug of a study")
+    filesystem: Annotated[str, Lookup("configuration__filesystem")] = Field(
+        "", description="ext4, xfs, ..."
+    )
 
 
 class SeriesOut(Answer):
@@ -82,13 +93,7 @@ def list_series(
     request: HttpRequest, response: HttpResponse, filters: Query[SeriesFilters]
 ) -> dict[str, Any]:
     """All series, or those of one study or file system."""
-    series = _series_rows()
-    if filters.study:
-        series = series.filter(study=study_or_404(filters.study))
-    if filters.filesystem:
-        series = series.filter(configuration__filesystem=filters.filesystem)
-    rows, paging = page(request, response, series.order_by("-id"), filters)
-    return {**paging, "series": rows}
+    return page(request, response, _series_rows().order_by("-id"), filters, "series")
 
 
 @router.get("/series/{int:series_id}", response=SeriesWithScores, summary="One series")
@@ -97,9 +102,8 @@ def get_series(
     request: HttpRequest, response: HttpResponse, series_id: int, filters: Query[ScorePart]
 ) -> With:
     """Its circumstances, its runs and its scores."""
-    row = _series_rows().filter(pk=series_id).first()
-    if row is None:
-        raise Http404(f"There is no series {series_id}; /api/v1/series lists them.")
+    rows = _series_rows().filter(pk=series_id)
+    row = found(rows, f"There is no series {series_id}; /api/v1/series lists them.")
     scores = Score.objects.filter(series=row).order_by("id")
     total, limit, start = scores.count(), limits.MOST_LISTED_SCORES, filters.offset
     if start + limit < total:

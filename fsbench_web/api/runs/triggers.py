@@ -5,6 +5,7 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from ninja import Schema, Status
 from pydantic import Field
@@ -12,10 +13,9 @@ from pydantic import Field
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol import idempotency
-from fsbench_web.api.protocol.auth import TokenAuth, user_of
-from fsbench_web.api.protocol.bodies import Strict, cleaned
 from fsbench_web.api.protocol.errors import Error, Refused
-from fsbench_web.api.protocol.router import Router
+from fsbench_web.api.protocol.router import Router, TokenAuth, user_of
+from fsbench_web.api.protocol.schemas import Strict, With, cleaned, found, value_at
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import Trigger, TriggerOrder
 from fsbench_web.studies.triggers import ordering, records
@@ -38,7 +38,7 @@ class OrderOut(Schema):
     id: int
     cause: str
     detail: str
-    job: int | None
+    job: int | None = value_at("job_id")
     problem: str
     reasons: list[str]
     created_at: datetime
@@ -64,6 +64,32 @@ class TriggerOut(Schema):
     has_token: bool
     created_at: datetime
     links: dict[str, str]
+
+    @staticmethod
+    def resolve_confirmed(trigger: Trigger) -> bool:
+        return bool(trigger.confirmed)
+
+    @staticmethod
+    def resolve_coming(trigger: Trigger) -> list[datetime]:
+        return schedule_times(trigger.schedule, trigger.zone) if trigger.is_active else []
+
+    @staticmethod
+    def resolve_opens(trigger: Trigger) -> str | None:
+        return f"{trigger.opens:%H:%M}" if trigger.opens else None
+
+    @staticmethod
+    def resolve_closes(trigger: Trigger) -> str | None:
+        return f"{trigger.closes:%H:%M}" if trigger.closes else None
+
+    @staticmethod
+    def resolve_has_token(trigger: Trigger) -> bool:
+        return trigger.token is not None
+
+    @staticmethod
+    def resolve_links(trigger: Trigger) -> dict[str, str]:
+        address = f"/api/v1/triggers/{trigger.pk}"
+        actions = {action: f"{address}/{action}" for action in ("pause", "resume", "fire")}
+        return {"self": address, **actions, "page": f"/triggers/{trigger.pk}/"}
 
 
 class TriggersOut(Schema):
@@ -97,33 +123,32 @@ class FireIn(Strict):
 @requires(Action.ACCOUNT)
 def list_triggers(request: HttpRequest) -> dict[str, Any]:
     """50 at most, newest first."""
-    return {"triggers": [_trigger(trigger) for trigger in _own(request)]}
+    return {"triggers": _own(request)}
 
 
 @router.post("/triggers", response={201: TriggerOut}, summary="Make a trigger")
 @requires(Action.RUN)
-def create_trigger(request: HttpRequest, trigger: TriggerIn) -> Status[dict[str, Any]]:
+def create_trigger(request: HttpRequest, trigger: TriggerIn) -> Status[Trigger]:
     """It orders the job in your name from now on. `confirm` names the LUNs that are erased.
 
     Its page makes the token of its webhook.
     """
-    return Status(201, _trigger(_saved(request, trigger, None)))
+    return Status(201, _saved(request, trigger, None))
 
 
 @router.get("/triggers/{int:trigger_id}", response=TriggerWithOrders, summary="One trigger")
 @requires(Action.ACCOUNT)
-def get_trigger(request: HttpRequest, trigger_id: int) -> dict[str, Any]:
+def get_trigger(request: HttpRequest, trigger_id: int) -> With:
     """When it orders, and its latest orders with their causes."""
     trigger = _own_trigger(request, trigger_id)
-    orders = [_order(order) for order in trigger.orders.all()[:SHOWN_ORDERS]]
-    return {**_trigger(trigger), "orders": orders}
+    return With(trigger, orders=trigger.orders.all()[:SHOWN_ORDERS])
 
 
 @router.put("/triggers/{int:trigger_id}", response=TriggerOut, summary="Change a trigger")
 @requires(Action.RUN)
-def change_trigger(request: HttpRequest, trigger_id: int, trigger: TriggerIn) -> dict[str, Any]:
+def change_trigger(request: HttpRequest, trigger_id: int, trigger: TriggerIn) -> Trigger:
     """All of it, confirmed again. Its token and its orders stay."""
-    return _trigger(_saved(request, trigger, _own_trigger(request, trigger_id)))
+    return _saved(request, trigger, _own_trigger(request, trigger_id))
 
 
 @router.delete("/triggers/{int:trigger_id}", response={204: None}, summary="Delete a trigger")
@@ -136,10 +161,10 @@ def delete_trigger(request: HttpRequest, trigger_id: int) -> Status[None]:
 
 @router.post("/triggers/{int:trigger_id}/pause", response=TriggerOut, summary="Pause a trigger")
 @requires(Action.RUN)
-def pause_trigger(request: HttpRequest, trigger_id: int) -> dict[str, Any]:
+def pause_trigger(request: HttpRequest, trigger_id: int) -> Trigger:
     """It orders nothing. Jobs that it ordered go on."""
     records.pause(_own_trigger(request, trigger_id))
-    return _trigger(_own_trigger(request, trigger_id))
+    return _own_trigger(request, trigger_id)
 
 
 @router.post(
@@ -148,13 +173,13 @@ def pause_trigger(request: HttpRequest, trigger_id: int) -> dict[str, Any]:
     summary="Resume a trigger",
 )
 @requires(Action.RUN)
-def resume_trigger(request: HttpRequest, trigger_id: int) -> dict[str, Any]:
+def resume_trigger(request: HttpRequest, trigger_id: int) -> Trigger:
     """From now on. 409 if the job or a LUN has changed: then `PUT` it, with `confirm`."""
     try:
         records.resume(_own_trigger(request, trigger_id))
     except records.NotConfirmed:
         raise Refused(409, [("confirm", "Confirm it again: the job or a LUN changed.")]) from None
-    return _trigger(_own_trigger(request, trigger_id))
+    return _own_trigger(request, trigger_id)
 
 
 @router.post(
@@ -169,7 +194,7 @@ def fire_trigger(
     trigger_id: int,
     call: FireIn | None = None,
     idempotency_key: idempotency.Key = "",
-) -> Status[dict[str, Any]]:
+) -> Status[TriggerOrder]:
     """Orders the job in the name of its owner. It takes the token of the trigger, and no other.
 
     409 while its last job runs, or if it is paused or must be confirmed again. 429 after ten
@@ -190,7 +215,7 @@ def fire_trigger(
         raise Refused(
             _STATUS[Problem(order.problem)], [(order.problem, reason) for reason in order.reasons]
         )
-    return Status(201, _order(order))
+    return Status(201, order)
 
 
 def _refuse_too_many(trigger: Trigger) -> None:
@@ -217,35 +242,10 @@ def _saved(request: HttpRequest, body: TriggerIn, trigger: Trigger | None) -> Tr
     return _own_trigger(request, saved.pk)
 
 
-def _own(request: HttpRequest) -> Any:
+def _own(request: HttpRequest) -> QuerySet[Trigger]:
     return Trigger.objects.filter(user=user_of(request)).select_related("token", "user")
 
 
 def _own_trigger(request: HttpRequest, trigger_id: int) -> Trigger:
-    trigger: Trigger | None = _own(request).filter(pk=trigger_id).first()
-    if trigger is None:
-        raise Http404(f"You have no trigger {trigger_id}; /api/v1/triggers lists yours.")
-    return trigger
-
-
-def _trigger(trigger: Trigger) -> dict[str, Any]:
-    address = f"/api/v1/triggers/{trigger.pk}"
-    names = ("id", "title", "is_active", "document", "schedule", "zone", "on_kernel", "created_at")
-    return {
-        **{name: getattr(trigger, name) for name in names},
-        "confirmed": bool(trigger.confirmed),
-        "coming": schedule_times(trigger.schedule, trigger.zone) if trigger.is_active else [],
-        "opens": f"{trigger.opens:%H:%M}" if trigger.opens else None,
-        "closes": f"{trigger.closes:%H:%M}" if trigger.closes else None,
-        "has_token": trigger.token is not None,
-        "links": {
-            "self": address,
-            **{action: f"{address}/{action}" for action in ("pause", "resume", "fire")},
-            "page": f"/triggers/{trigger.pk}/",
-        },
-    }
-
-
-def _order(order: TriggerOrder) -> dict[str, Any]:
-    names = [name for name in OrderOut.model_fields if name != "job"]
-    return {**{name: getattr(order, name) for name in names}, "job": order.job_id}
+    rows = _own(request).filter(pk=trigger_id)
+    return found(rows, f"You have no trigger {trigger_id}; /api/v1/triggers lists yours.")
