@@ -2,13 +2,12 @@
 
 import getpass
 import sys
-import time
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
 from fsbench import credentials, terminal
-from fsbench.client import Client
+from fsbench.client import Client, looks
 from fsbench.exits import FINE, REFUSED
 from fsbench.terminal import Column
 from fsbench.transport import Problem
@@ -128,15 +127,12 @@ def _show_stored(imported: Mapping[str, Any], url: str) -> None:
         )
 
 
-def _wait_until_stored(client: Client, accepted: Mapping[str, Any]) -> dict[str, Any]:
+def _wait_until_stored(client: Client, accepted: Mapping[str, Any]) -> Any:
     """A large import, once the site's importer has stored it, or said why it cannot."""
     number = accepted["id"]
     terminal.note(f"Import {number} is large: the site stores it beside its other work.")
-    answer = dict(accepted)
-    while answer["state"] == ACCEPTED:
-        time.sleep(POLL_S)
-        answer = client.get(f"/imports/{number}")
-    return answer
+    answers = looks(client, f"/imports/{number}", POLL_S)
+    return next(answer for answer in answers if answer["state"] != ACCEPTED)
 
 
 def _problems_of(answer: Mapping[str, Any]) -> list[str]:

@@ -5,6 +5,7 @@ import json
 import os
 import tarfile
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -52,18 +53,18 @@ class Client:
             yield from rows
 
     def part(
-        self, path: str, key: str, most: int | None = None, **query: Any
+        self, path: str, key: str, most: int | None = None, size: int = 100, **query: Any
     ) -> tuple[list[Any], int]:
         """The first entries of a long list, ``most`` at most, and how many it has in all."""
-        pages = list(self._pages(path, key, most, query))
+        pages = list(self._pages(path, key, most, query, size))
         return [row for _, rows in pages for row in rows], pages[-1][0] if pages else 0
 
     def _pages(
-        self, path: str, key: str, most: int | None, query: Mapping[str, Any]
+        self, path: str, key: str, most: int | None, query: Mapping[str, Any], size: int = 100
     ) -> Iterator[tuple[int, list[Any]]]:
         offset = 0
         while most is None or offset < most:
-            limit = 100 if most is None else min(100, most - offset)
+            limit = size if most is None else min(size, most - offset)
             page = self.get(path, limit=limit, offset=offset, **query)
             rows = page[key]
             yield page["total"], rows
@@ -93,6 +94,13 @@ class Client:
         return self.post("/sweeps", {"document": document, "confirm": confirm}, headers)
 
     order = submit  # as it was called before
+
+
+def looks(client: Client, path: str, every_s: float) -> Iterator[Any]:
+    """The answers of a read, one after another, for those who wait for something."""
+    while True:
+        yield client.get(path)
+        time.sleep(every_s)
 
 
 def _both(query: Query, more: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -46,21 +46,9 @@ def _runs(client: Client, options: SimpleNamespace) -> Part:
     return client.part("/runs", "runs", options.limit, sweep=options.job, **filters)
 
 
-def _jobs(client: Client, options: SimpleNamespace) -> Part:
-    return client.part("/sweeps", "sweeps", options.limit, study=options.study)
-
-
-def _studies(client: Client, options: SimpleNamespace) -> Part:
-    return _cut(client.get("/studies"), options)
-
-
 def _cut(entries: Iterable[Any], options: SimpleNamespace) -> Part:
     rows = list(entries)
     return rows[: options.limit], len(rows)
-
-
-def _workers(client: Client, options: SimpleNamespace) -> Part:
-    return _cut(client.get("/workers")["workers"], options)
 
 
 def _luns(client: Client, options: SimpleNamespace) -> Part:
@@ -104,7 +92,7 @@ def made(entry: Any) -> str:
 name, number = Column.name, Column.number
 LISTS: dict[str, Listing] = {
     "studies": Listing(
-        _studies,
+        lambda client, options: _cut(client.get("/studies"), options),
         (
             name("study", "slug"),
             name("title", "title"),
@@ -130,7 +118,9 @@ LISTS: dict[str, Listing] = {
         FILTERS,
     ),
     "jobs": Listing(
-        _jobs,
+        lambda client, options: client.part(
+            "/sweeps", "sweeps", options.limit, study=options.study
+        ),
         (
             number("job", "id"),
             Column("state", _state),
@@ -138,10 +128,7 @@ LISTS: dict[str, Listing] = {
             name("LUN", _place),
             number("runs", "runs.total"),
             number("done", "runs.done"),
-            number(
-                "bad",
-                lambda job: Cell(job["runs"]["failed"], "red" if job["runs"]["failed"] else ""),
-            ),
+            number("bad", _bad),
             Column("made (UTC)", made),
         ),
         "There is no such job.",
@@ -165,7 +152,7 @@ LISTS: dict[str, Listing] = {
         ("worker",),
     ),
     "workers": Listing(
-        _workers,
+        lambda client, options: _cut(client.get("/workers")["workers"], options),
         (
             name("worker", "name"),
             Column("state", _state),
@@ -229,12 +216,7 @@ def show(client: Client, options: SimpleNamespace) -> int:
             f"{f'; it takes {taken}' if taken else ''}."
         )
     entries, total = listing.ask(client, options)
-    if options.json:
-        terminal.print_json(entries)
-    elif entries:
-        terminal.print_line(terminal.table(listing.columns, entries))
-    else:
-        terminal.complain(listing.nothing)
+    terminal.show_list(options, listing.columns, entries, listing.nothing)
     note_truncation(len(entries), total)
     return 0
 

@@ -19,11 +19,12 @@ def download(client: Client, options: SimpleNamespace) -> int:
     """Write the run's output into a folder of its own; nothing there is ever overwritten."""
     artefacts = client.get(f"/runs/{options.number}/artefacts")["artefacts"]
     chosen = _chosen_artefacts(artefacts, options.artefact)
+    nothing = f"Run {options.number} has no raw output."
     if options.list:
-        _show(chosen, options)
+        terminal.show_list(options, _COLUMNS, chosen, nothing)
         return FINE
     if not chosen:
-        terminal.complain(f"Run {options.number} has no raw output.")
+        terminal.complain(nothing)
         return FINE
     if options.output == "-":
         _to_standard_output(client, options, chosen)
@@ -82,19 +83,12 @@ def _chosen_artefacts(
     ]
 
 
-def _show(chosen: Sequence[Mapping[str, Any]], options: SimpleNamespace) -> None:
-    if options.json:
-        terminal.print_json(chosen)
-    elif chosen:
-        columns = [
-            Column.number("output", "id"),
-            Column.name("name", "name"),
-            Column.number("size", lambda artefact: terminal.size(artefact["size_bytes"])),
-            Column("SHA-256", "sha256"),
-        ]
-        terminal.print_line(terminal.table(columns, chosen))
-    else:
-        terminal.complain(f"Run {options.number} has no raw output.")
+_COLUMNS = (
+    Column.number("output", "id"),
+    Column.name("name", "name"),
+    Column.number("size", lambda artefact: terminal.size(artefact["size_bytes"])),
+    Column("SHA-256", "sha256"),
+)
 
 
 def _to_standard_output(

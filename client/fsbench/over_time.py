@@ -1,6 +1,6 @@
 """``fsbench check --along``: whether lines over kernels or days got slower; ``list lines``."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,19 +23,14 @@ _COLOURS = {"fell": "red", "rose": "green", "not known": "yellow"}
 
 def lines(client: Client, options: SimpleNamespace) -> list[dict[str, Any]]:
     """All lines of the studies that the options ask for, taken together; page by page."""
-    studies = _studies(options)
-    by_series: dict[Any, dict[str, Any]] = {}
-    total, offset = 1, 0
-    while offset < total:
-        page = client.get("/history/lines", studies, limit=_PAGE, offset=offset)
-        total = page["total"]
-        if total > MOST_LINES:
-            raise ValueError(
-                f"The studies have {total:,} lines, more than the {MOST_LINES:,} that are looked "
-                "at: name fewer with --study."
-            )
-        by_series |= {line["series"]: line for line in page["lines"]}
-        offset += _PAGE
+    query = {"study": [study for _, study in _studies(options)]}
+    found, total = client.part("/history/lines", "lines", MOST_LINES, size=_PAGE, **query)
+    if total > MOST_LINES:
+        raise ValueError(
+            f"The studies have {total:,} lines, more than the {MOST_LINES:,} that are looked "
+            "at: name fewer with --study."
+        )
+    by_series = {line["series"]: line for line in found}
     if len(by_series) != total:
         raise ValueError(
             "The order of the lines changed while they were listed, as runs ended: try again."
@@ -165,11 +160,13 @@ def with_correction(
     without a change counts with a p-value of 1. Unsure changes are left out, the least sure first,
     and the change before becomes the last: a recovery by chance hides no fall.
     """
+    from fsbench_web.core.stats.verdicts import Family
+
     judged = [row for row in rows if row["result"] != "not known"]
     dropped: dict[int, tuple[dict[str, Any], float]] = {}
     while True:
         last = [row["changes"][-1]["p_value"] if row["changes"] else 1.0 for row in judged]
-        adjusted = false_discovery_rates(last)
+        adjusted = list(map(Family(last).q_value, last))
         unsure = [
             place for place, row in enumerate(judged) if row["changes"] and adjusted[place] >= level
         ]
@@ -280,17 +277,3 @@ def _conclusion(code: int, fell: list[Any], unknown: list[Any], along: str) -> s
             "yellow",
         )
     return terminal.coloured("Nothing got slower.", "green")
-
-
-def false_discovery_rates(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p-values, in the order given: Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57.
-
-    The n-th smallest of m is multiplied by m / n; none is above the one after it, nor above 1.
-    """
-    adjusted = [0.0] * len(p_values)
-    least = 1.0
-    order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    for rank, place in reversed(list(enumerate(order, 1))):
-        least = min(least, p_values[place] * (len(p_values) / rank))
-        adjusted[place] = least
-    return adjusted

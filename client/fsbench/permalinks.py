@@ -13,12 +13,8 @@ from fsbench.terminal import Cell, Column
 def show_all(client: Client, options: SimpleNamespace) -> int:
     """Those that you made, newest first."""
     permalinks, total = client.part("/permalinks", "permalinks", options.limit)
-    if options.json:
-        terminal.print_json(permalinks)
-    elif permalinks:
-        terminal.print_line(terminal.table(_COLUMNS, permalinks))
-    else:
-        terminal.complain("You have made no permalink: fsbench permalinks create keeps one.")
+    nothing = "You have made no permalink: fsbench permalinks create keeps one."
+    terminal.show_list(options, _COLUMNS, permalinks, nothing)
     listing.note_truncation(len(permalinks), total)
     return FINE
 

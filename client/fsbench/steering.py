@@ -1,12 +1,11 @@
 """``fsbench pause``, ``resume``, ``retry`` and ``drain``: steer what was submitted, and workers."""
 
-import time
 from enum import StrEnum
 from types import SimpleNamespace
 from typing import Any
 
 from fsbench import submitting, terminal, watching
-from fsbench.client import Client
+from fsbench.client import Client, looks
 from fsbench.comparing import segment
 from fsbench.exits import ENDED_BADLY, FINE, NOT_CONFIRMED
 
@@ -59,13 +58,14 @@ def drain(client: Client, options: SimpleNamespace) -> int:
     """The worker takes no further runs; with ``--wait`` until it has none."""
     if not options.wait:
         return _set_drained(client, options, "drain")
-    worker = client.post(f"/workers/{segment(options.name)}/drain", {})
+    path = f"/workers/{segment(options.name)}"
+    client.post(f"{path}/drain", {})
     text = ""
-    while worker["state"] == "draining":
+    for worker in looks(client, path, options.interval):
+        if worker["state"] != "draining":
+            break
         if text != (text := _worker_state(worker)) and not options.json:
             terminal.note(text)
-        time.sleep(options.interval)
-        worker = client.get(f"/workers/{segment(options.name)}")
     _print_worker(worker, options)
     # A silent worker may be running something that nobody hears of; a resumed one takes runs again.
     return FINE if worker["state"] == "drained" else ENDED_BADLY

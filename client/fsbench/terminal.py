@@ -14,7 +14,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from functools import reduce
 from operator import getitem
 from types import SimpleNamespace
@@ -24,6 +24,8 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+from fsbench_web.core import numbers
 
 _LEAST = 8
 _WIDEST = 100_000
@@ -156,38 +158,18 @@ def number(value: float | None, unit: str = "") -> str:
     return f"{text} {unit}" if unit else text
 
 
-def quantity(count: int, noun: str) -> str:
-    """1 run, 2 runs."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+quantity = numbers.counted
+"""1 run, 2 runs."""
 
 
 def percent(value: float | None) -> str:
     """With its sign: +12.3%, −4.0%; 0.0% has none."""
-    if value is None:
-        return "–"
-    return f"{'+' if value > 0 else '−' if value < 0 else ''}{percent_size(value)}"
+    return "–" if value is None else f"{numbers.signed_percent(value)}%"
 
 
 def percent_size(value: float) -> str:
-    """Without its sign: 12.3%. With as many decimals as it takes, as on the site's pages: what is
-    not 0 is not written as that, and what leaves anything of a speed not as 100%.
-    """
-    size = abs(value)
-    if not size < 1e15:
-        return f"{size:.6g}%"
-    exact, place = Decimal(repr(size)), -1
-    rounded = _rounded(exact, place)
-    if size > 0 and not rounded:
-        rounded = _rounded(exact, exact.adjusted())
-    while 99 < size < 100 and rounded >= 100:
-        place -= 1
-        rounded = _rounded(exact, place)
-    return f"{rounded:f}%"
-
-
-def _rounded(exact: Decimal, place: int) -> Decimal:
-    """The decimals that people see, half away from zero, as the site rounds."""
-    return exact.quantize(Decimal(1).scaleb(place), ROUND_HALF_UP)
+    """Without its sign, as on the site's pages: 12.3%."""
+    return f"{numbers.percent_size(abs(value), 1)}%"
 
 
 def probability(p: float | None) -> str:
@@ -275,6 +257,18 @@ def answer(options: SimpleNamespace, value: Any, *lines: str) -> None:
         print_json(value)
     else:
         print_line(*lines)
+
+
+def show_list(
+    options: SimpleNamespace, columns: Sequence[Column], entries: Sequence[Any], nothing: str
+) -> None:
+    """The entries as a table, or with ``--json`` as the API answered them."""
+    if options.json:
+        print_json(entries)
+    elif entries:
+        print_line(table(columns, entries))
+    else:
+        complain(nothing)
 
 
 def print_json(value: Any) -> None:

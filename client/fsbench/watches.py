@@ -11,16 +11,11 @@ from fsbench.terminal import Cell, Column
 
 def show_all(client: Client, options: SimpleNamespace) -> int:
     """Those of yours, newest first."""
-    entries = client.get("/watches")["watches"]
-    if options.json:
-        terminal.print_json(entries)
-    elif entries:
-        terminal.print_line(terminal.table(_COLUMNS, entries))
-    else:
-        terminal.complain(
-            "You watch nothing: fsbench list lines --study STUDY shows lines, and fsbench watches "
-            "add watches one."
-        )
+    nothing = (
+        "You watch nothing: fsbench list lines --study STUDY shows lines, and fsbench watches add "
+        "watches one."
+    )
+    terminal.show_list(options, _COLUMNS, client.get("/watches")["watches"], nothing)
     return FINE
 
 
@@ -51,15 +46,8 @@ _COLUMNS = (
 
 def add(client: Client, options: SimpleNamespace) -> int:
     """Watch a line from now on. The secret of a webhook is shown only now."""
-    body = {
-        "series": options.series,
-        "test": options.test,
-        "category": options.category,
-        "along": options.along,
-        "margin": options.margin,
-        "email": options.email,
-        "webhook_url": options.webhook,
-    }
+    names = ("series", "test", "category", "along", "margin", "email")
+    body = {name: getattr(options, name) for name in names} | {"webhook_url": options.webhook}
     watch = client.post("/watches", body)
     lines = [f"Watch {watch['id']}: {watch['title']}", f"{client.site.url}{watch['links']['page']}"]
     if watch["secret"]:

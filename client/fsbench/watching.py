@@ -2,14 +2,13 @@
 
 import shutil
 import sys
-import time
 from types import SimpleNamespace
 from typing import Any
 
 from rich.cells import cell_len
 
 from fsbench import terminal
-from fsbench.client import Client
+from fsbench.client import Client, looks
 from fsbench.exits import ENDED_BADLY, FINE, OUT_OF_TIME
 
 ENDS = ("done", "failed", "cancelled", "lost")
@@ -46,8 +45,7 @@ def follow_run(
     client: Client, number: int, poll_s: float = POLL_S, *, as_json: bool = False
 ) -> int:
     screen = _Screen(is_quiet=as_json)
-    while True:
-        run = client.get(f"/runs/{number}")
+    for run in looks(client, f"/runs/{number}", poll_s):
         has_ended = run["state"] in ENDS
         label = f"run {number} {terminal.clean(run['configuration']['label'])}"
         share = 1.0 if run["state"] == "done" else run["progress"]
@@ -56,7 +54,6 @@ def follow_run(
         screen.draw(label, share, run["state"], words, left)
         if has_ended:
             break
-        time.sleep(poll_s)
     screen.end()
     if as_json:
         terminal.print_json(run)
@@ -71,15 +68,13 @@ def follow_job(
     client: Client, number: int, poll_s: float = POLL_S, *, as_json: bool = False
 ) -> int:
     screen = _Screen(is_quiet=as_json)
-    while True:
-        job = client.get(f"/sweeps/{number}")
+    for job in looks(client, f"/sweeps/{number}", poll_s):
         counts = job["runs"]
         has_ended = counts["waiting"] == 0 and counts["running"] == 0
         left = "" if has_ended else _time_left(job["remaining_s"])
         screen.draw(f"job {number}", job["share_ended"], job["state"], _race_progress(job), left)
         if has_ended:
             break
-        time.sleep(poll_s)
     screen.end()
     not_begun = {entry["run"] for entry in job.get("not_begun") or ()}
     if as_json:

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from fsbench.client import Client
 
 from tests.client.conftest import CLIENT
 
@@ -171,7 +172,7 @@ def test_the_end_of_input_is_wrong_use_and_no_fall(
     assert "Traceback" not in capsys.readouterr().err
 
 
-class Listing:
+class Listing(Client):
     """A client whose site has so many lines, of which ``fell`` has got slower."""
 
     def __init__(self, count: int, tests: int = 1, fell: int = -1) -> None:

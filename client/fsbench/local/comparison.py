@@ -86,6 +86,14 @@ class LocalComparison:
         return sorted(needed.items(), key=lambda pair: pair[1])
 
     @property
+    def advice(self) -> list[str]:
+        """How many repeats would decide each of these tests, in sentences."""
+        return [
+            f"{test}: about {count} more repeats would decide."
+            for test, count in self.repeats_needed
+        ]
+
+    @property
     def losses(self) -> list[FileProblem]:
         """Files and numbers that are missing from the comparison."""
         return [entry for entry in self.problems if entry.is_loss]

@@ -24,10 +24,7 @@ def written(comparison: "LocalComparison") -> str:
         lines += ["", *_table(comparison.matrix)]
     remarks = [
         *comparison.caveats,
-        *(
-            f"{test}: about {count} more repeats would decide."
-            for test, count in comparison.repeats_needed[:5]
-        ),
+        *comparison.advice[:5],
         *(str(entry) for entry in comparison.losses),
     ]
     if remarks:

@@ -98,10 +98,7 @@ class Numbers:
     def to_polars(self) -> "polars.DataFrame":
         """A data frame of Polars. Needs polars."""
         polars = _module("polars", "polars")
-        kinds = {"value": polars.Float64} | dict.fromkeys(
-            ("line", "record_size_kb", "file_size_kb", "repeat"), polars.Int64
-        )
-        schema = {name: kinds.get(name, polars.String) for name in Number._fields}
+        schema = _kinds(polars.Float64, polars.Int64, polars.String)
         return polars.DataFrame(list(self), schema=schema, orient="row")
 
     def _batches(self, arrow: Any, schema: Any) -> Iterator[Any]:
@@ -127,14 +124,16 @@ def read(*paths: str | os.PathLike[str]) -> Numbers:
 
 
 def _schema(arrow: Any) -> Any:
-    kinds = {"value": arrow.float64()} | dict.fromkeys(
-        ("line", "record_size_kb", "file_size_kb", "repeat"), arrow.int64()
+    return arrow.schema(
+        arrow.field(name, kind, metadata={"unit": _FIELDS[name]} if name in _FIELDS else None)
+        for name, kind in _kinds(arrow.float64(), arrow.int64(), arrow.string()).items()
     )
-    fields = []
-    for name in Number._fields:
-        metadata = {"unit": _FIELDS[name]} if name in _FIELDS else None
-        fields.append(arrow.field(name, kinds.get(name, arrow.string()), metadata=metadata))
-    return arrow.schema(fields)
+
+
+def _kinds(real: Any, whole: Any, text: Any) -> dict[str, Any]:
+    """What the values of each column are, in the types of a library."""
+    wholes = ("line", "record_size_kb", "file_size_kb", "repeat")
+    return dict.fromkeys(Number._fields, text) | dict.fromkeys(wholes, whole) | {"value": real}
 
 
 def _batch(arrow: Any, schema: Any, rows: list[Number]) -> Any:

@@ -41,13 +41,7 @@ def written(comparison: "LocalComparison") -> str:
             *([f"<p>Based on {escape(comparison.basis)}.</p>"] if comparison.basis else []),
             *_matrix(comparison.matrix),
             *_list("Caveats", comparison.caveats),
-            *_list(
-                "Repeat",
-                [
-                    f"{test}: about {count} more repeats would decide."
-                    for test, count in comparison.repeats_needed
-                ],
-            ),
+            *_list("Repeat", comparison.advice),
             *_list("Not read or not counted", _texts(comparison.losses)),
             *_list("Notes on the files", _texts(comparison.notes)),
             "</main></body></html>",
