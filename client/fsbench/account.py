@@ -130,7 +130,7 @@ def _show_stored(imported: Mapping[str, Any], url: str) -> None:
 def _wait_until_stored(client: Client, accepted: Mapping[str, Any]) -> Any:
     """A large import, once the site's importer has stored it, or said why it cannot."""
     number = accepted["id"]
-    terminal.note(f"Import {number} is large: the site stores it beside its other work.")
+    terminal.note(f"Import {number} is large: the site stores it in the background.")
     answers = looks(client, f"/imports/{number}", POLL_S)
     return next(answer for answer in answers if answer["state"] != ACCEPTED)
 

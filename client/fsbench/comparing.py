@@ -191,18 +191,22 @@ def judge(
     fell = [row for row in judged if row["result"] == "fell"]
     unknown = [row for row in judged if row["result"] == "not known"]
     code = NOT_COMPARABLE if problems else FELL if fell else NOT_COMPARABLE if unknown else FINE
-    found = deliveries.of_comparison(judged)
-    deliveries.deliver(options, deliveries.url_for(options, client), code, found, problems)
-    with terminal.readers_may_leave():
-        if options.json:
-            _print_as_json(code, judged, problems, options.baseline)
-        else:
-            if judged:
-                terminal.print_line(terminal.table(_check_columns(comparison["by"]), judged))
-            terminal.complain(*problems, *_of_emulated(comparison), *_remarks(comparison, options))
-            if not problems:
-                terminal.print_line(_conclusion(code, judged, options))
-    return code
+    rows = [
+        {**{name: row[name] for name in _PRINTED}, "verdict": row["change_verdict"]}
+        for row in judged
+    ]
+    columns = _check_columns(comparison["by"])
+    return deliveries.report(
+        options,
+        client,
+        code,
+        deliveries.of_comparison(judged),
+        problems,
+        answer={"baseline": options.baseline, "problems": problems, "rows": rows},
+        table=terminal.table(columns, judged) if judged else "",
+        remarks=[*_of_emulated(comparison), *_remarks(comparison, options)],
+        conclusion=[] if problems else [_conclusion(code, judged, options)],
+    )
 
 
 def _remarks(comparison: dict[str, Any], options: SimpleNamespace) -> Iterator[str]:
@@ -216,18 +220,6 @@ def _remarks(comparison: dict[str, Any], options: SimpleNamespace) -> Iterator[s
     for name, flags in by_contender.items():
         if flags:
             yield f"{terminal.clean(name)} is flagged: {', '.join(map(terminal.clean, flags))}."
-
-
-def _print_as_json(
-    code: int, judged: list[dict[str, Any]], problems: list[str], baseline: str
-) -> None:
-    rows = [
-        {**{name: row[name] for name in _PRINTED}, "verdict": row["change_verdict"]}
-        for row in judged
-    ]
-    terminal.print_json(
-        {"exit_code": code, "baseline": baseline, "problems": problems, "rows": rows}
-    )
 
 
 _PRINTED = ("test", "category", "unit", "contender", "score", "change_percent", "result", "flags")
@@ -300,7 +292,7 @@ def _not_comparable(comparison: dict[str, Any], options: SimpleNamespace) -> Ite
             yield f"{place}: there is nothing but the baseline."
         flags = {flag for row in table["rows"] for flag in row["flags"]}
         if "not_comparable" in flags:
-            yield f"{place}: nobody said whether more or less {table['unit']} is better."
+            yield f"{place}: it is not known whether more or less {table['unit']} is better."
         if not options.allow_mixed and (mixed := sorted(flags & set(OTHER_THINGS))):
             yield (
                 f"{place}: the rows measured different things ({', '.join(mixed)}). Choose one, "

@@ -39,8 +39,7 @@ def token_for(url: str) -> str:
     """FSBENCH_TOKEN, else the token kept for this very site; "" for none.
 
     A kept token never goes to another site. Raises CredentialsError where FSBENCH_TOKEN is set and
-    empty: that is how a pipeline's missing secret looks, and neither the token that a person kept
-    nor nobody's eyes are what was meant.
+    empty: so a pipeline's missing secret looks.
     """
     value = os.environ.get("FSBENCH_TOKEN")
     if value is not None and not value.strip():

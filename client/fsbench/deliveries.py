@@ -80,10 +80,33 @@ def of_comparison(rows: Iterable[dict[str, Any]]) -> Iterator[Finding]:
         )
 
 
-def url_for(options: SimpleNamespace, client: Client | None) -> str:
-    """The site's address where a file is asked for; "" without a site."""
+def report(
+    options: SimpleNamespace,
+    client: Client | None,
+    code: int,
+    findings: Iterable[Finding],
+    problems: list[str],
+    answer: dict[str, Any],
+    table: str,
+    remarks: Iterable[str] = (),
+    conclusion: Iterable[str] = (),
+) -> int:
+    """Write the files that are asked for, and print ``answer`` as JSON, or its table.
+
+    Returns the exit code. ``client``: None without a site.
+    """
     is_asked = any(getattr(options, name, "") for name in FILES)
-    return client.site.url if client and is_asked else ""
+    deliver(options, client.site.url if client and is_asked else "", code, findings, problems)
+    with terminal.readers_may_leave():
+        if options.json:
+            terminal.print_json({"exit_code": code, **answer})
+        else:
+            if table:
+                terminal.print_line(table)
+            terminal.complain(*problems, *remarks)
+            if lines := list(conclusion):
+                terminal.print_line(*lines)
+    return code
 
 
 def deliver(

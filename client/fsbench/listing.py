@@ -222,6 +222,6 @@ def show(client: Client, options: SimpleNamespace) -> int:
 
 
 def note_truncation(count: int, total: int) -> None:
-    """Beside the list, so that a pipe gets entries alone."""
+    """To standard error, so that a pipe gets entries alone."""
     if count < total:
         terminal.note(f"{count:,} of {total:,} are shown: --limit all shows every one.")

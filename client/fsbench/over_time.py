@@ -81,21 +81,20 @@ def check(client: Client, options: SimpleNamespace, others: Iterable[str]) -> in
         )
     # A line that cannot be judged hides no fall of another.
     code = FELL if fell else NOT_COMPARABLE if unknown or problems else FINE
-    deliveries.deliver(
-        options, deliveries.url_for(options, client), code, deliveries.of_lines(rows), problems
+    conclusion: list[str] = []
+    if rows:
+        verdict = _conclusion(code, fell, unknown, options.along)
+        conclusion = [*(_sentence(row) for row in fell), verdict, *_of_all(rows, level)]
+    return deliveries.report(
+        options,
+        client,
+        code,
+        deliveries.of_lines(rows),
+        problems,
+        answer={"problems": problems, "rows": rows},
+        table=terminal.table(_COLUMNS, rows) if rows else "",
+        conclusion=conclusion,
     )
-    with terminal.readers_may_leave():
-        if options.json:
-            terminal.print_json({"exit_code": code, "problems": problems, "rows": rows})
-            return code
-        if rows:
-            terminal.print_line(terminal.table(_COLUMNS, rows))
-        terminal.complain(*problems)
-        if rows:
-            verdict = _conclusion(code, fell, unknown, options.along)
-            notes = _of_all(rows, level)
-            terminal.print_line(*(_sentence(row) for row in fell), verdict, *notes)
-    return code
 
 
 def _rows(

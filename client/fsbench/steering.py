@@ -27,7 +27,7 @@ def pause(client: Client, options: SimpleNamespace) -> int:
     if not options.job:
         raise ValueError(
             "A run cannot be paused, its job can: fsbench pause --job N "
-            "(fsbench show says of which job a run is)."
+            "(fsbench show names the job of a run)."
         )
     job = client.post(f"/sweeps/{options.number}/pause", {})
     runs = job["runs"]

@@ -134,9 +134,7 @@ class Site:
             )
         reason = error.verify_message.rstrip(".")
         if error.verify_code in (_OVER, _NOT_YET):
-            advice = (
-                "Look at this machine's clock; if that is right, whoever runs the site renews it."
-            )
+            advice = "Look at this machine's clock; if that is right, ask the site to renew it."
         elif error.verify_code in (_OTHER_NAME, _OTHER_ADDRESS):
             advice = "Give the address by the name that the certificate is for."
         elif self._ca_file:

@@ -162,8 +162,8 @@ def _migrations() -> str:
 @router.get("/health/live", response=Live, summary="Does the web process answer?")
 @requires(Action.OPEN)
 def health_live(request: HttpRequest) -> dict[str, str]:
-    """200 as long as the process answers at all; it asks nothing of any other part. Whoever gets
-    no answer should restart the process; whoever gets one should not, whatever else is wrong.
+    """200 as long as the process answers at all; it asks nothing of any other part. Restart the
+    process if it does not answer, and only then.
     """
     return {"status": "ok"}
 

@@ -126,7 +126,7 @@ def _root(request: HttpRequest) -> HttpResponse:
 
 
 def _actions() -> dict[str, dict[str, Action | None]]:
-    """By address and method, what each call says beside its function that it requires."""
+    """By address and method, what each call requires."""
     data: dict[str, dict[str, Action | None]] = {}
     for router in chain.from_iterable(_AREAS.values()):
         for path, view in router.path_operations.items():

@@ -291,7 +291,7 @@ def _own_permalink(request: HttpRequest, key: str) -> Permalink:
     require(user, Action.SHARE)
     link = _locked_permalink(key)
     if not sharing.may_change(link, user):
-        raise Refused(403, [(None, "Only whoever made a permalink can change it.")])
+        raise Refused(403, [(None, "Only its author can change a permalink.")])
     return link
 
 

@@ -136,7 +136,7 @@ def create_profile_version(
     profiles = visible_profiles().filter(slug=name) if "\x00" not in name else None
     row: WorkProfile | None = profiles.first() if profiles is not None else None
     if row is None:
-        raise Http404(f'There is no work profile "{name}" of which you could make a version.')
+        raise Http404(f'There is no work profile "{name}" that you may change.')
     rights.require(user, Action.DEFINE, row)
     version = records.change(row, _read(profile), user)
     return Status(201, get_profile(request, f"{name}@{version.number}"))

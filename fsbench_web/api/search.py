@@ -7,6 +7,7 @@ from ninja import Query, Schema
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.router import Router
+from fsbench_web.api.protocol.schemas import value_at
 from fsbench_web.studies.views import search_query
 
 router = Router()
@@ -29,21 +30,9 @@ class FoundConfiguration(Schema):
 class FoundRun(Schema):
     id: int
     state: str
-    study: str
-    configuration: str
-    kernel: str
-
-    @staticmethod
-    def resolve_study(run: Any) -> str:
-        return str(run.series.study.slug)
-
-    @staticmethod
-    def resolve_configuration(run: Any) -> str:
-        return str(run.series.configuration.label)
-
-    @staticmethod
-    def resolve_kernel(run: Any) -> str:
-        return str(run.series.kernel)
+    study: str = value_at("series.study.slug")
+    configuration: str = value_at("series.configuration.label")
+    kernel: str = value_at("series.kernel")
 
 
 class SearchAnswer(Schema):
@@ -63,7 +52,7 @@ def search_everything(
     q: str = Query("", max_length=search_query.LONGEST, description="Words; each must match"),
     limit: int = Query(20, ge=1, le=100, description="Of each kind"),
 ) -> dict[str, Any]:
-    """Words as on the search page: parts of names in any case, each of which must be found."""
+    """Words as on the search page: parts of names in any case. Each must be found."""
     query = search_query.Query.of(q)
     by_kind = {kind: search_query.find(query, kind) for kind in search_query.KINDS}
     return {

@@ -40,7 +40,7 @@ def test_it_waits_until_the_importer_has_stored_it(
     path.write_text("\n".join(["test,value,unit,repeat,filesystem,configuration", *rows]) + "\n")
     done = fsbench("import", path, "--study", "Lab")
     assert (done.returncode, f": {many:,} runs stored." in done.stdout) == (0, True), done.stderr
-    assert "the site stores it beside its other work" in done.stderr
+    assert "the site stores it in the background" in done.stderr
     assert Run.objects.count() == many
     refused = fsbench("import", path, "--study", "Lab")
     assert (refused.returncode, "already there" in refused.stderr) == (3, True)

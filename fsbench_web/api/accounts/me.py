@@ -84,7 +84,7 @@ def get_me(request: HttpRequest) -> dict[str, Any]:
 @router.get("/me/tokens", response=TokensOut, summary="Your tokens")
 @requires(Action.ACCOUNT)
 def list_tokens(request: HttpRequest) -> dict[str, Any]:
-    """Without the tokens themselves, of which fsbench has no copy."""
+    """Without the tokens themselves: fsbench keeps no copy."""
     rows = ApiToken.objects.filter(user=user_of(request))
     return {"tokens": [_token(request, row) for row in rows]}
 

@@ -204,7 +204,7 @@ def state_device_rate(request: HttpRequest, slug: str, stated: DeviceRateIn) -> 
 @router.put("/hardware/{slug:slug}/price", response=HardwareDetail, summary="State what it cost")
 @requires(Action.PROVIDE)
 def state_price(request: HttpRequest, slug: str, stated: PriceIn) -> With:
-    """All finished runs on it are priced anew: `price_eur_per_million_operations` and the like.
+    """All finished runs on it get new prices: `price_eur_per_million_operations` and the like.
 
     For administrators.
     """

@@ -24,10 +24,10 @@ router = Router()
 
 
 class WorkerLun(Schema):
-    """``run`` is the number of the run that uses it, and ``used_by`` the worker whose run that is:
-    another one where that lists the same disk (``run`` is null then where you must not see it).
-    ``problem`` is empty when it can be used. ``device`` is empty, and ``problem`` says nothing of
-    the host, where you may not run on it.
+    """``run`` is the number of the run that uses it, and ``used_by`` the worker of that run. It may
+    be another worker that lists the same disk; ``run`` is null if you must not see it. ``problem``
+    is empty when it can be used. ``device`` is empty, and ``problem`` says nothing of the host,
+    where you may not run on it.
 
     ``state``: free, in use, not usable, for journals, or not known (its worker is silent);
     ``silent_since`` is when such a worker was last heard, else null.

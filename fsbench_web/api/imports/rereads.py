@@ -58,7 +58,7 @@ def preview_reread(request: HttpRequest, artefact_id: int) -> With:
 )
 @requires(Action.IMPORT)
 def apply_reread(request: HttpRequest, artefact_id: int, wanted: RereadIn) -> With:
-    """Stores what GET showed, if it is still that, and makes the scores anew."""
+    """Stores what GET showed, if it is still that, and makes new scores."""
     artefact = _artefact(artefact_id)
     return _difference(artefact, rereading.apply(artefact_id, wanted.digest, user_of(request)))
 

@@ -16,7 +16,7 @@ from fsbench_web.imports.storing.known_files import KnownFile
 
 
 class FileProblem(Schema):
-    """One problem at its place; ``file`` is null for what was given beside the files, ``line`` and
+    """One problem at its place; ``file`` is null for what was given with the files, ``line`` and
     ``column`` count from 1 and are null where the problem has none. ``code`` says which kind it
     is, and ``parameters`` what the message names; programs go by these ("" of kinds without).
     """
@@ -30,7 +30,7 @@ class FileProblem(Schema):
 
 
 class WarningOut(FileProblem):
-    """What was left out, or is worth knowing: ``count`` places are told by the first of them.
+    """What was left out, or is worth knowing: ``count`` places have it, and the first is named.
 
     ``lost``: something of the file was not read, or its tool says that it failed; `strict` refuses
     it.
@@ -63,15 +63,10 @@ class ImportOut(Schema):
     warnings: list[WarningOut]
 
 
-class NothingNew(Schema):
+class NothingNew(ImportOut):
     """All was there already, and nothing was stored: ``state`` is known, ``id`` null."""
 
-    id: None
-    state: str
-    runs: list[int]
-    errors: list[FileProblem]
-    known: list[KnownRunOut]
-    warnings: list[WarningOut]
+    id: None  # type: ignore[assignment]
 
 
 class ImportRefusal(ProblemDocument):
@@ -131,7 +126,7 @@ def columns_of(text: str) -> dict[str, Any] | None:
 
 
 class TargetOut(Derived, of=Target):
-    """As given beside the files."""
+    """As given with the files."""
 
 
 class ImportSummary(Answer):
@@ -222,7 +217,7 @@ class FileOut(Schema):
     tool and configuration have, null where all have the same: files that differ are no repeats.
     ``proposed_names`` are tests of a table that are ours under another name (PUT .../columns with
     them as ``names``: nothing is renamed otherwise).
-    ``known`` says that this very file is kept already, which a commit does not mind by itself.
+    ``known`` says that this very file is kept already, which alone stops no commit.
     """
 
     id: int

@@ -95,7 +95,7 @@ def get_import(request: HttpRequest, import_id: int) -> With:
 )
 @requires(Action.IMPORT)
 def correct_import(request: HttpRequest, import_id: int, correction: Correction) -> With:
-    """Say what files are of, leave files out, name the study anew. The answer is the preview."""
+    """Say what files are of, leave files out, name another study. The answer is the preview."""
     user = user_of(request)
     row = uploaded(request, import_id)
     rows = {file.pk: file for file in row.files.defer("content_gzip")}
@@ -201,7 +201,7 @@ def discard_import(request: HttpRequest, import_id: int) -> Status[None]:
 
 
 def _form_of(file: ImportFile, file_correction: FileCorrection) -> dict[str, str]:
-    """The preview form's fields for one file: what is not said stays as it is."""
+    """The preview form's fields for one file: what is left out stays."""
     now = file.given
     form = {
         f"{name}-{file.pk}": str(getattr(file_correction, name) or "")

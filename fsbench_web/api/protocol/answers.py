@@ -1,8 +1,7 @@
 """What every call of the API has in common: HEAD, 405, and answers that need not be sent twice.
 
-An ETag is made of the answer itself, after everything that whoever asks must not see was left out.
-So it tells nobody anything that their own answer would not, and two people with the same answer may
-have the same one. Caches in between keep nothing (``private``): the next one may see less.
+An ETag is made of the answer itself, without what the caller must not see. Caches in between keep
+nothing (``private``): the next caller may see less.
 """
 
 import hashlib
@@ -98,7 +97,7 @@ def _conditional_answer(request: HttpRequest, response: HttpResponse) -> HttpRes
 
 
 def require_match(request: HttpRequest) -> None:
-    """Refuse a change of what is not any more as the caller read it (412).
+    """Refuse a change of what has changed since the caller read it (412).
 
     Without ``If-Match`` everything goes. The caller holds the lock of the row, and so nothing comes
     between this look and the change. Raises Refused.

@@ -1,7 +1,7 @@
 """How many calls of the API somebody may make in a minute, and of what is drawn up anywhere.
 
 Counted by account, whichever of its tokens or sessions calls, and by address where there is none.
-Tokens that open nothing are counted apart, and lower: whoever guesses is stopped early. The address
+Tokens that open nothing are counted apart, and lower: guessing is stopped early. The address
 is that of the connection; what a proxy says of it counts only where the server trusts the proxy.
 
 The counts are in the cache that all web processes share (FSBENCH_CACHE_URL). When it is away
@@ -78,7 +78,7 @@ def _refusal(request: HttpRequest, caller: str, limit: int, noun: str) -> HttpRe
     wait_s = max(1, math.ceil(WINDOW_S - now % WINDOW_S))
     sentence = (
         f"More than {limit} {noun} in a minute: wait {numbers.counted(wait_s, 'second')}, then go "
-        "on more slowly. Whoever runs this site sets the limit."
+        "on more slowly. The operator of this site sets the limit."
     )
     return error_pages.too_many(request, sentence, wait_s)
 

@@ -1,4 +1,4 @@
-"""A router whose calls say what they require and take; who may write; the OpenAPI description.
+"""The router of all calls, who may write, and the OpenAPI description.
 
 A call takes the parameters that its function declares, and refuses all others: a typo must not
 become the answer to something else (all runs for ``?stduy=lab``).
@@ -53,8 +53,8 @@ class TokenAuth(HttpBearer):
 class SessionAuth(APIKeyCookie):
     """The cookie of a signed-in browser.
 
-    CSRF is checked only once there is a session, so that a program without a token is told that
-    it needs one rather than that its CSRF check failed.
+    CSRF is checked only once there is a session: a program without a token learns that it needs
+    one, not that its CSRF check failed.
     """
 
     param_name = settings.SESSION_COOKIE_NAME

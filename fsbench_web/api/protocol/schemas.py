@@ -126,7 +126,7 @@ def is_too_deep(value: Any) -> bool:
 
 
 class _Derives(ResolverMetaclass):
-    """Makes the fields of a class that says whose they are (``of``)."""
+    """Gives a class the fields of another one (``of``)."""
 
     def __new__(
         mcs,

@@ -52,9 +52,9 @@ class VerdictOut(Derived, of=Verdict):
     (inconclusive) or unknown, and ``reasons`` say why; ``method`` is paired, unpaired or freenix.
     ``q_value`` is the false discovery rate among all pairs shown, by which ``status`` is judged;
     ``p_holm`` is Holm's over the ``tested`` pairs that the table's contenders make. ``ratio`` is
-    the speed of the row over that of the one that it is judged against, between ``ratio_low`` and
-    ``ratio_high`` at 95%; ``blocks`` are those that both were measured in, and ``deviation`` is
-    that of its logarithm between them. ``more_blocks`` would decide a tie; ``outlook`` is
+    the speed of the row over the speed that it is judged against, between ``ratio_low`` and
+    ``ratio_high`` at 95%. Both were measured in ``blocks``, and ``deviation`` is that of its
+    logarithm between them. ``more_blocks`` would decide a tie; ``outlook`` is
     more_repeats, tied (too many are needed, and the difference is below 10%) or too_noisy.
     ``p_equivalence`` is of a difference of ``equivalence_percent`` or more, and
     ``p_equivalence_corrected`` the same for all pairs of the table.
@@ -232,7 +232,7 @@ class FindingsOut(Schema):
 
 
 class PictureFilters(Filters):
-    """What is not of the picture is of the comparison that it shows."""
+    """The picture, and the comparison that it shows."""
 
     picture: str = Field("", description=f"{', '.join(KINDS)}; none: bars")
     of: str = Field("", description="the test that it is of; none: the first")
@@ -253,8 +253,8 @@ class PictureFilters(Filters):
 def get_comparison(
     request: HttpRequest, response: HttpResponse, filters: Query[Filters]
 ) -> dict[str, Any]:
-    """The tables of `/deltas` with everything that is known of each row: the runs behind it, its
-    95% interval, and whether it differs from the best and from the `baseline` by more than chance.
+    """The tables of `/deltas` with everything that is known of each row: the runs behind it and
+    its 95% interval. Verdicts say whether it differs from the best and from the `baseline`.
     Without `category` a measured test has one table: its mean, of a matrix its total average.
     """
     answer = _comparison(request, response)
@@ -288,7 +288,7 @@ def get_comparison(
 def get_findings(
     request: HttpRequest, response: HttpResponse, filters: Query[Filters]
 ) -> dict[str, Any]:
-    """Every number in them stands in the tables; a winner that is not significantly ahead is
+    """Every number in them is in the tables; a winner that is not significantly ahead is
     called a tie.
     """
     answer = _comparison(request, response)

@@ -31,7 +31,7 @@ router = Router()
 
 class Filters(WorkFilters):
     """Every filter may be repeated; one that is left out takes all. The same words as on the
-    comparison page, whose query string can be used here as it is.
+    comparison page: its query string can be used here.
     """
 
     study: list[str] = Field([], description="slugs of studies; none: all studies together")
@@ -98,7 +98,7 @@ class Filters(WorkFilters):
 
 
 class PublishedOut(Schema):
-    """What the paper printed beside the score. ``differs`` names what does not follow from its
+    """What the paper printed next to the score. ``differs`` names what does not follow from its
     own table by more than rounding (0.01 percentage points).
     """
 
@@ -109,8 +109,8 @@ class PublishedOut(Schema):
 
 
 class ShareOut(Schema):
-    """What a score is of what its LUN did by itself, in percent of speed; ``ceiling`` is that, in
-    the score's unit, ``of`` says of which requests, and ``probes`` how many blocks it is the mean
+    """What a score is of the speed of its LUN alone, in percent; ``ceiling`` is that speed in the
+    score's unit, ``of`` names the requests, and ``probes`` how many blocks it is the mean
     of. ``spread_percent`` is the 95% half-width of the least sure point behind it; null: there was
     one burst. ``is_between``: not exactly this was measured, it is taken from the nearest.
     ``percent`` is null where ``is_unreliable``: above 105, or of probes that differ by over 10%.
@@ -126,7 +126,7 @@ class ShareOut(Schema):
 
     @staticmethod
     def resolve_percent(share: Share | dict[str, Any]) -> float | None:
-        """Of a score of a run, whose share is no ``Share.shown_dict`` yet."""
+        """Of a share, or of what ``Share.shown_dict`` gives."""
         percent: float | None = (
             share.shown_percent if isinstance(share, Share) else share["percent"]
         )

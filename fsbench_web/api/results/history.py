@@ -39,7 +39,7 @@ class HistoryFilters(Schema):
 
 
 class LinesFilters(Schema):
-    """Whose lines."""
+    """The studies of the lines."""
 
     study: list[str] = Field(min_length=1, max_length=MOST_STUDIES, description="slugs of studies")
     limit: int | None = Field(None, ge=1, le=MOST, description="none: 100 for each study")
@@ -47,7 +47,7 @@ class LinesFilters(Schema):
 
 
 class PointOut(Schema):
-    """The runs of one kernel or day, each scored by itself."""
+    """The runs of one kernel or day, each with a score of its own."""
 
     name: str
     runs: list[int]
@@ -119,12 +119,12 @@ class ModesOut(Schema):
 
 class HistoryOut(Schema):
     """``problem`` says why nothing can be shown or judged; ``left_out`` counts older runs,
-    ``dates_of_import`` those whose file does not say when they were measured.
+    ``dates_of_import`` those without a date of measuring in their file.
 
-    ``tests`` are 200 at most, the first by name; any other can be asked for. ``team`` is whose
-    studies are in the line; null: the studies asked for, or the series' own. ``workloads`` are the
-    titles of those that a work profile is of, where they are several; ``lun_problem`` says why
-    there is no line of the LUN itself beside a work profile. ``is_emulated``: its guests were
+    ``tests`` are 200 at most, the first by name; any other can be asked for. ``team`` has the
+    studies of the line; null: the studies asked for, or the series' own. ``workloads`` are the
+    titles of those of a work profile, where they are several. ``lun_problem`` says why a work
+    profile has no line of the LUN itself. ``is_emulated``: its guests were
     emulated in software, for function and not for speed.
     """
 

@@ -148,7 +148,7 @@ class LatenciesOut(Schema):
 )
 @requires(Action.READ)
 def get_latencies(request: HttpRequest, run_id: int) -> dict[str, Any]:
-    """Counts by value, merged over jobs of one name; none where the tool told of none."""
+    """Counts by value, merged over jobs of one name; none where the tool printed none."""
     run_or_404(run_id)
     return {
         "latencies": latencies.of_run(run_id),

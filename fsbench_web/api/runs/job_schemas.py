@@ -41,9 +41,8 @@ class PlannedRunOut(Answer):
     ``at_least_s`` is then what the workload's parameters and a guest's boot take; null without.
 
     ``machine`` is {} for the worker's own executor, else its limits ({"limits": {...}}) and the
-    other clients ({"clients": [[worker, LUN], ...]}), or the guest: executor, kernel (the name),
-    accelerator, memory_bytes and cpus; ``kernel`` is then its version, and ``boot_s`` what a boot
-    takes.
+    other clients ({"clients": [[worker, LUN], ...]}). A guest has executor, kernel (the name),
+    accelerator, memory_bytes and cpus; ``kernel`` is then its version, and ``boot_s`` its boot.
     """
 
     position: int
@@ -208,13 +207,12 @@ class ContenderOut(Schema):
 
 class RaceOut(Schema):
     """Where a race stands. ``phase`` is halving, confirming, ended, held (it waits for a person) or
-    stopped; ``conclusion`` is a sentence or more, once it has ended, with the flags of the scores
-    that it compares. ``status`` is then that of the two finalists, *faster*, *equivalent* or
-    *inconclusive*, from ``fresh_blocks`` alone.
+    stopped. Once it has ended, ``conclusion`` says how, with the flags of the scores. ``status`` is
+    then that of the two finalists, *faster*, *equivalent* or *inconclusive*, from ``fresh_blocks``
+    alone.
 
-    ``find`` is best, or change: then ``before`` and ``after`` are the contenders (series) between
-    which it is as far as is known, ``phase`` begins with ends, and ``status`` and ``ratio`` are of
-    the later to the earlier of the two.
+    ``find`` is best or change. The change is between the contenders (series) ``before`` and
+    ``after``; ``phase`` then begins with ends, and ``ratio`` is of the later to the earlier one.
     """
 
     find: str = value_at("race.find")

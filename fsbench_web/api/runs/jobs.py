@@ -64,7 +64,7 @@ def submit_job(
 ) -> Status[With]:
     """Queues the runs that the document stands for. Their LUNs are erased: `confirm` names them.
 
-    All problems are told at once, each with its place in the document, and then nothing is
+    The answer has all problems, each with its place in the document, and then nothing is
     queued. A call that is sent again with the same `Idempotency-Key` makes nothing new; with that
     key and another body it is refused.
     """

@@ -1,4 +1,4 @@
-"""The ledger of a LUN: what its runs did to it, and what it does by itself."""
+"""The ledger of a LUN: what its runs did to it, and what it does alone."""
 
 from datetime import datetime
 from typing import Any
@@ -33,7 +33,7 @@ class FigureOut(Schema):
 
 
 class LunProbeOut(Schema):
-    """What the LUN did by itself, at its best depth; those that were measured. ``run`` made it,
+    """What the LUN did alone, at its best depth; those that were measured. ``run`` made it,
     null where it is gone or not to be seen; ``sure`` of ``points`` are known to 3% or better.
     """
 
@@ -70,7 +70,7 @@ class LedgerOut(Schema):
 @router.get("/luns/{int:lun_id}/ledger", response=LedgerOut, summary="The ledger of a LUN")
 @requires(Action.READ)
 def get_ledger(request: HttpRequest, lun_id: int) -> With:
-    """What was written to it in all, and what it does by itself over time. Its runs: `/runs`."""
+    """What was written to it in all, and what it does alone over time. Its runs: `/runs`."""
     lun = Lun.objects.select_related("worker").filter(pk=lun_id).first()
     if lun is None:
         raise Refused(404, [("lun_id", f"There is no LUN {lun_id}.")])

@@ -53,7 +53,7 @@ def submit_runs(
     """Queues the runs. The LUN will be erased, so `confirm` must repeat its name; where journals
     are kept on other LUNs, theirs behind it, each once, with a space between them.
 
-    All problems are told at once, and then nothing is queued. A call that is sent again with the
+    The answer has all problems, and then nothing is queued. A call that is sent again with the
     same `Idempotency-Key` makes nothing new and answers with the first call's runs; with that key
     and another body it is refused.
     """

@@ -79,7 +79,7 @@ def stack_of(series: Series) -> list[dict[str, str]]:
 
 
 class ClientResultOut(Schema):
-    """What one client measured by itself, as its tool printed it."""
+    """What one client measured, as its tool printed it."""
 
     test: str
     load: str
@@ -109,12 +109,12 @@ class RunSummary(Answer):
     """``progress`` is 0 to 1 of the phase running; ``remaining_s`` null while nobody knows.
 
     ``cause`` is why it did not end as done, one of a closed list, "" for all others. ``retry_of``
-    is the run that it replaces, ``retried_as`` the one that replaces it; ``rerun`` is above 0 where
-    fsbench did so by itself, because ``retry_of`` was interrupted: so many times in a row.
+    is the run that it replaces, ``retried_as`` the one that replaces it. ``rerun`` counts how often
+    in a row fsbench did so because ``retry_of`` was interrupted.
 
     ``machine`` is {} for the worker's own executor, else its limits ({"limits": {...}}) and the
-    other clients ({"clients": [[worker, LUN], ...]}), or that of the guest; ``emulated`` says that
-    it ran in software: for function, not for speed.
+    other clients ({"clients": [[worker, LUN], ...]}), or that of the guest. ``emulated``: it ran in
+    software, for function and not for speed.
     """
 
     id: int
@@ -214,7 +214,7 @@ class ScoreOut(Schema):
 
 
 class RunScoreOut(ScoreOut):
-    """A score of all finished repeats, with this run's own beside it.
+    """A score of all finished repeats, and this run's own.
 
     ``run_value`` is the run's own score, null if it gave no number or if it was not kept.
     ``repeats_mean`` is the mean of the repeats' own scores. ``percent_from_mean`` is how far the
