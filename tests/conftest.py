@@ -96,7 +96,16 @@ GROUPS = {
 
 They start in this order, before all others. Browser tests of any other path are in `browsers`.
 """
-LONG = (*GROUPS["texts"], "client/", "deploy/", "runner/agent/", "runner/host/", "serving/")
+LONG = (
+    "client/",
+    "core/formats/",
+    "core/traces/test_hostile.py",
+    "deploy/",
+    "runner/agent/",
+    "runner/guests/",
+    "runner/host/",
+    "serving/",
+)
 """Tests that compute for long or start processes: not in `make test-quick`, as property tests."""
 
 
