@@ -42,7 +42,7 @@ class Place(NamedTuple):
 @require_safe
 @requires(Action.READ)
 def search(request: HttpRequest) -> HttpResponse:
-    """``?q=`` words, all of which must match; ``kind=`` one kind alone, a page at a time."""
+    """``?q=`` words, which must all match; ``kind=`` one kind alone, a page at a time."""
     query = search_query.Query.of(request.GET.get("q", ""))
     kinds = search_query.KINDS | {name: label for name, (label, _) in PLACES.items()}
     kind = request.GET.get("kind", "")

@@ -1,9 +1,11 @@
 """Options of file systems: what each is called, its values, and what each adds to a command.
 
-Pure: no Django. Sources: mke2fs(8) and ext4(5) of e2fsprogs 1.47, mkfs.xfs(8) and xfs(5) of
-xfsprogs 6.1, mkfs.btrfs(8) and btrfs(5) of btrfs-progs 6.2, mount(8), mkfs.exfat(8) of exfatprogs
-1.2, mkntfs(8) of ntfs-3g 2022.10.3, bcachefs(8) of bcachefs-tools 1.13.0, and of Linux
-Documentation/filesystems (ext4, f2fs, ntfs3, overlayfs), fs/exfat/super.c, fs/bcachefs/opts.h.
+Pure: no Django. Sources are manuals and the kernel:
+
+- mke2fs(8) and ext4(5) of e2fsprogs 1.47, mkfs.xfs(8) and xfs(5) of xfsprogs 6.1
+- mkfs.btrfs(8) and btrfs(5) of btrfs-progs 6.2, mount(8), mkfs.exfat(8) of exfatprogs 1.2
+- mkntfs(8) of ntfs-3g 2022.10.3, bcachefs(8) of bcachefs-tools 1.13.0
+- Documentation/filesystems (ext4, f2fs, ntfs3, overlayfs), fs/exfat/super.c, fs/bcachefs/opts.h
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +34,7 @@ class Option:
     ``command`` and ``label_template`` have the value for ``{}``; the words of ``command`` are
     arguments. ``values`` is the closed list of them, each alone or as (value, label, help, command)
     with what differs from the templates. Without it a whole number from ``minimum`` to ``maximum``
-    is allowed. One that ``is_joined`` stands in labels with the file system's name: nfs4.2.
+    is allowed. Labels join one that ``is_joined`` to the file system's name: nfs4.2.
     ``usual`` is a value that the kernel shows of every mount.
     """
 

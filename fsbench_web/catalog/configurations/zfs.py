@@ -126,8 +126,8 @@ ZFS_OPTIONS = (
     ),
 )
 HOW_TO_GET_ZFS = (
-    "A kernel has OpenZFS once its modules are built: whoever runs the worker's host calls "
-    "manage.py guest_kernel --with-zfs there."
+    "A kernel has OpenZFS once its modules are built: call manage.py guest_kernel --with-zfs on "
+    "the worker's host."
 )
 ONLY_IN_GUESTS = (
     "OpenZFS is made in guests alone, which have no disk but the leased LUNs and no pool of "

@@ -1,7 +1,7 @@
 """A digest over the numbers of a run, in any order: equal for the same measurement.
 
-A cell is 32 bytes, most significant first: eight of the digest of test, load and unit, then sizes
-(NONE without) and value.
+A cell is 32 bytes, most significant first. Eight are the digest of test, load and unit. Sizes
+(NONE without) and value follow.
 """
 
 import hashlib

@@ -53,8 +53,8 @@ def overall_scores(series_id: int) -> dict[str, list[float]]:
 
 
 def verdict(rule: RepeatRule, ended: Run) -> Continue | Stop | None:
-    """What follows the run that just ended; None while others of its rule are unfinished. Runs that
-    fsbench repeated by itself do not count.
+    """What follows the run that just ended; None while others of its rule are unfinished. Automatic
+    retries do not count.
     """
     counted = rule.runs.exclude(retried_as__rerun__gt=0)
     rows = list(counted.values_list("state", "cancel_requested_at", "cause"))

@@ -1,4 +1,4 @@
-"""What a run shows beside its benchmark: mkfs and mount, layouts of files, steady tests. Pure."""
+"""What a run shows next to its benchmark: mkfs and mount, layouts of files, steady tests. Pure."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
