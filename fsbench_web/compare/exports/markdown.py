@@ -25,7 +25,8 @@ def escaped(text: str) -> str:
 
 
 def _table(table: DeltaTable) -> list[str]:
-    title, unit, columns, rows, remarks, _, notes = written(table)
+    title, unit, columns, rows, remarks, footnotes, _ = written(table)
+    notes = [f"- ({one.mark}) {escaped(one.label)}: {escaped(one.sentence)}" for one in footnotes]
     lines = [
         f"## {escaped(title)}",
         "",
@@ -43,7 +44,7 @@ def _table(table: DeltaTable) -> list[str]:
         if letters:
             cells[0] += f" ({', '.join(letters)})"
         lines.append(_row(cells))
-    return [*lines, *([""] if notes else []), *(f"- {escaped(note)}" for note in notes)]
+    return [*lines, *([""] if notes else []), *notes]
 
 
 def _row(cells: list[str]) -> str:
