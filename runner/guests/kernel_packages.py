@@ -62,8 +62,9 @@ def fetch(
 
 
 def add_modules(package: Path, name: str, archive: Path) -> Path:
-    """Put a tar of modules next to a kernel's package, in a folder that is called like the package
-    and takes its place: it is the same kernel, under the same name. Raises FetchError.
+    """Put a tar of modules next to a kernel's package, in a folder with the package's name.
+
+    It is the same kernel, under the same name. Raises FetchError.
     """
     with _work_folder(package.parent) as work:
         if package.is_dir():

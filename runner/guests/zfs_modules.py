@@ -90,8 +90,8 @@ def _sources(work: Path, suite: str) -> list[str]:
     sources = apt.sources(suite, "main contrib") if suite else []
     if not sources and distribution() != "debian":
         raise FetchError(
-            "ZFS is built out of Debian's packages, for a kernel of Debian, and this host is none: "
-            "do it on a host with Debian, and copy the kernel's folder from there."
+            "ZFS is built out of Debian's packages, for a kernel of Debian, and this host is none. "
+            "Do it on a host with Debian, and copy the kernel's folder from there."
         )
     if not sources:
         raise FetchError(

@@ -1,4 +1,4 @@
-"""The swap of this host, and runs whose memory limit does not hold for it.
+"""The swap of this host, and the runs with a memory limit that does not hold for it.
 
 Kernels without swap accounting ignore that part of a limit (cgroup-v2.rst, memory.rst).
 """
