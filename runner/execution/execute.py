@@ -280,7 +280,7 @@ def _run_with_clients(
     spool: Spool,
     watch: MountWatch,
 ) -> Outcome:
-    """Run the plan, together with other clients if any. Raises ClientsCannotContinue, Stopped."""
+    """Run the plan, with other clients if any. Raises ClientsCannotContinue, RunStopped."""
     clients = Clients(run, recorder)
     begun = clients.gather(plan, recorder.should_stop)
     if begun is None:
