@@ -13,18 +13,13 @@ from fsbench_web.core.formats import (
     bonnie,
     dates,
     dbench,
-    elbencho,
     filebench,
     filemark,
     fs_mark,
-    io500,
-    ior,
-    mdtest,
     phoronix,
     postmark,
     sysbench,
     unsupported,
-    vdbench,
     wrapped,
 )
 from fsbench_web.core.formats.commands import compilebench, dd, hdparm, ioping
@@ -43,6 +38,7 @@ from fsbench_web.core.formats.result import (
     UnknownFormat,
     UnreadableFile,
 )
+from fsbench_web.core.formats.storage import elbencho, io500, ior, mdtest, vdbench
 from fsbench_web.core.formats.tables import spreadsheet, table
 from fsbench_web.core.formats.tables.mapping import NeedsMapping
 from fsbench_web.core.formats.text import (

@@ -5,11 +5,12 @@ import time
 
 import pytest
 
-from fsbench_web.core.formats import elbencho, filebench, ior
+from fsbench_web.core.formats import filebench
 from fsbench_web.core.formats.databases import pgbench
 from fsbench_web.core.formats.diskspd import crystaldiskmark
 from fsbench_web.core.formats.fio import normal as fio
 from fsbench_web.core.formats.iozone import log as iozone
+from fsbench_web.core.formats.storage import elbencho, ior
 
 LINES = {
     "fio": (fio._PLAN, "seq: (g=0): rw=read{}x, iodepth=8", "rw=read{}x"),

@@ -1,0 +1,1 @@
+"""Benchmarks of large storage systems: elbencho, Vdbench, IOR, mdtest and IO500."""
