@@ -17,12 +17,12 @@ from fsbench_web.accounts.requirements import Action, action_of, requires, requi
 from fsbench_web.api import health, permalinks, profiles, search, watches
 from fsbench_web.api.accounts import audit, me, people, teams
 from fsbench_web.api.catalog import hardware, workers, workloads
-from fsbench_web.api.imports import rereads, steps
+from fsbench_web.api.imports import steps
 from fsbench_web.api.protocol import errors, schemas
 from fsbench_web.api.protocol.answers import with_common_answers
 from fsbench_web.api.protocol.router import complete_schema, only_described
 from fsbench_web.api.results import comparison, deltas, explanations, history, studies
-from fsbench_web.api.runs import activity, jobs, lun_ledgers, outputs, routes, series, triggers
+from fsbench_web.api.runs import activity, jobs, routes, series, triggers
 
 
 class _StrictJSON(JSONRenderer):
@@ -100,11 +100,11 @@ _AREAS = {
     "permalinks": (permalinks.router,),
     "work profiles": (profiles.router,),
     "watches": (watches.router,),
-    "imports": (steps.router, rereads.router),
-    "runs": (routes.router, outputs.router, activity.router),
+    "imports": (steps.router,),
+    "runs": (routes.router, activity.router),
     "jobs": (jobs.router, jobs.sweeps),
     "triggers": (triggers.router,),
-    "workers": (workers.router, lun_ledgers.router),
+    "workers": (workers.router,),
     "search": (search.router,),
     "workloads": (workloads.router,),
     "hardware": (hardware.router,),
