@@ -73,7 +73,7 @@ class TestDocument:
 
     def test_confirmed_it_makes_what_was_reviewed(self, signed_in):
         review = signed_in.post("/runs/new/document/", {"document": DOCUMENT})
-        planned = [(row.run.configuration, row.run.is_reference) for row in review.context["rows"]]
+        planned = [(run.configuration, run.is_reference) for run, _ in review.context["rows"]]
         sent = {
             "document": review.context["document_text"],
             "token": review.context["token"],
