@@ -195,7 +195,6 @@ def judge(
         {**{name: row[name] for name in _PRINTED}, "verdict": row["change_verdict"]}
         for row in judged
     ]
-    columns = _check_columns(comparison["by"])
     return deliveries.report(
         options,
         client,
@@ -203,7 +202,7 @@ def judge(
         deliveries.of_comparison(judged),
         problems,
         answer={"baseline": options.baseline, "problems": problems, "rows": rows},
-        table=terminal.table(columns, judged) if judged else "",
+        table=terminal.table(_check_columns(comparison["by"]), judged) if judged else "",
         remarks=[*_of_emulated(comparison), *_remarks(comparison, options)],
         conclusion=[] if problems else [_conclusion(code, judged, options)],
     )
