@@ -54,7 +54,7 @@ def label_parts() -> Iterator[tuple[str, str, str]]:
                 (choice.label, choice.value + (choice.help and f": {choice.help}"))
                 for choice in option.choices
             ]
-            if option.label_template:
+            if not option.choices:
                 parts.append((option.label_template.format("N"), "N of them"))
             for part, meaning in parts:
                 if (part, option.name) not in explained:

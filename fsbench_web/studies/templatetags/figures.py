@@ -46,9 +46,13 @@ def figure_choice(
 
 @register.simple_tag
 def figure_script() -> SafeString:
-    """The script that draws figures, and fetches plotly.js when the first is in view."""
-    script, plotly = static("js/figures.js"), static(PLOTLY)
-    return format_html('<script defer src="{}" data-plotly="{}"></script>', script, plotly)
+    """The script that fetches what draws figures, and that plotly.js, when the first is in view."""
+    return format_html(
+        '<script defer src="{}" data-draws="{}" data-plotly="{}"></script>',
+        static("js/figures-seen.js"),
+        static("js/figures.js"),
+        static(PLOTLY),
+    )
 
 
 def _html(

@@ -345,7 +345,7 @@ def several_jobs(name: str, names: Sequence[str] = ()) -> str:
     said = "" if names else ", of which fio prints the options of the last alone"
     return (
         f"{name} is the sum of several jobs{which} by group_reporting{said}: what each of them did "
-        "cannot be told. Put new_group or stonewall into each job, or leave group_reporting out."
+        "is unknown. Put new_group or stonewall into each job, or leave group_reporting out."
     )
 
 
