@@ -91,7 +91,7 @@ def _whole_latencies(clients: Sequence[Sequence[ParsedResult]]) -> _Latencies:
 
 
 def _value(per_client: Sequence[ParsedValue], latencies: _Latencies) -> float | None:
-    """All clients' value of one test; None where none can be told."""
+    """All clients' value of one test; None if there is none."""
     first = per_client[0]
     if any(value.unit != first.unit for value in per_client):
         return None

@@ -16,7 +16,7 @@ RANDOM, SEQUENTIAL = "random", "sequential"
 READ, WRITE, TRIM, MIX = "read", "write", "trim", "rw"
 USUAL_ENGINE = "libaio"
 ONE_AT_A_TIME = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"})
-"""fio's engines whose requests wait for each other, whatever ``iodepth`` says."""
+"""fio's engines with one request at a time, whatever ``iodepth`` says."""
 _DEFAULT_ENGINE = "psync"
 _DEFAULT_BLOCK = "4k"
 CACHE_UNKNOWN = "cache-unknown"
@@ -219,7 +219,7 @@ def _read_percent(options: Mapping[str, str]) -> int | None:
 
 
 def _is_on(options: Mapping[str, str], option: str) -> bool:
-    """Whether an option is there and asks for something else than fio does by itself."""
+    """Whether an option is set to something else than fio's default."""
     if option not in options:
         return False
     value = options[option] or "1"
@@ -335,7 +335,7 @@ def settings_of(parameters: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def is_candidate(test: str, load: str = "") -> bool:
-    """Whether a name can have an identity beside the operations that profiles name."""
+    """Whether a name can have an identity besides the operations that profiles name."""
     if load.partition("=")[0] in _JOBS and _IOZONE.fullmatch(test):
         return True
     found = of_fio_name(test)

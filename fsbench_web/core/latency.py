@@ -18,7 +18,7 @@ from fsbench_web.core.distributions import bdtr, bdtrik
 LEVEL = 0.95
 _NS = {"ns": 1, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 TAILS = ("50", "90", "99", "99.9", "99.99")
-"""The percentiles that are told, as texts: their digits are part of their names."""
+"""The percentiles that are shown, as texts: their digits are part of their names."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ interval without completions has no percentile.
 from dataclasses import dataclass
 
 PERCENTS = ("50", "99", "99.9")
-"""Those that are kept, beside the largest."""
+"""The percentiles that are kept, with the largest."""
 MOST_INTERVALS = 300
 """Of one test of a workload, which makes them as long as that takes."""
 MOST_KEPT = 320

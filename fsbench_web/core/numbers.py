@@ -38,7 +38,7 @@ _SMALLEST, _LARGEST = 0.01, 1e4
 """Of a table with values far apart the unit is one in which the smallest is not below this, unless
 the largest went beyond that."""
 SIGNIFICANT_DIGITS = 3
-"""Of a value whose interval nobody knows."""
+"""Of a value without a known interval."""
 _MOST_DECIMALS = 9
 
 
@@ -299,7 +299,7 @@ def _ratio(size: float, unit_size: float) -> float:
 
 
 def _power(plain: str, base: int | None) -> tuple[int, int | None]:
-    """What power of which base a unit of bytes is; no base where that is not known."""
+    """(power, base) of a unit of bytes; the base is None where it is not known."""
     if plain in ("B", "bytes"):
         return 0, base or 1024
     if plain == "kB":

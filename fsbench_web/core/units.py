@@ -33,7 +33,7 @@ _RATE = re.compile(
 
 
 class UnknownUnit(ValueError):
-    """A unit of which nobody said whether more of it is better."""
+    """It is not known whether more of this unit is better."""
 
 
 def lower_is_better(unit: str) -> bool:
@@ -74,9 +74,9 @@ def is_known(unit: str) -> bool:
 
 
 PRINTED, BINARY, DECIMAL = "printed", "binary", "decimal"
-"""How units are chosen by whoever reads; "": as printed where all agree, else binary."""
+"""How the reader chooses units; "": as printed where all agree, else binary."""
 ONE = Fraction(1)
-"""``DisplayUnit.times`` of what is not converted is this very object: each number is asked."""
+"""``DisplayUnit.times`` without a conversion is this very object: each number is asked."""
 RATE, SIZE, TIME, OPERATIONS = "bytes a second", "bytes", "seconds", "operations a second"
 
 
@@ -145,10 +145,9 @@ MEANT_BY = {
         1024, "the study measured with IOzone 3.233, and printed its KB/s"
     ),
 }
-"""What KB, MB, GB and TB are in the results of a tool as its format keeps them, of all versions
-that it reads: what some print otherwise (fio 3, IO500 until SC19) is told apart while it is read.
-A workload of fsbench's is here by its own name, a paper as its study. Any other has to be asked
-about.
+"""What KB, MB, GB and TB are in the results of a tool, as its format keeps them, for all versions.
+The format detects versions that print other units (fio 3, IO500 until SC19). A workload of
+fsbench's is here by its name, a paper as its study. For any other tool, fsbench has to ask.
 """
 
 
@@ -220,7 +219,7 @@ def converted(value: float, times: Fraction) -> float:
 
 @dataclass(frozen=True)
 class DisplayUnit:
-    """A unit beside others: ``times`` a number in it is one in ``unit``, unless unexplained."""
+    """A unit among others: ``times`` a number in it is one in ``unit``, unless unexplained."""
 
     unit: str
     times: Fraction = ONE

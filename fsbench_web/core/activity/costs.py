@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SECTOR_BYTES = 512  # of the kernel's statistics, whatever the device's own are
 MIB, GIB = 2**20, 2**30
 LEAST_BYTES = MIB
-"""Of a direction of which the benchmark asked for less, nothing is said."""
+"""A direction has no costs if the benchmark asked for fewer bytes."""
 LEAST_OPERATIONS = 100
 LEAST_S = 0.5
 """The kernel counts processors' time in hundredths of a second: of a shorter one nothing is said"""

@@ -1,8 +1,8 @@
 """When the runs of a file were measured, where the tool prints it.
 
-The date stands in a line before the run's numbers, or behind them for a few tools. A date without a
-time zone is of the clock of the measured machine. Sources: the tools' code and the samples of
-tests. The seed in bonnie++'s CSV looks like seconds since 1970, and is none.
+Most tools print the date before the run's numbers, a few print it after them. A date without a time
+zone is of the clock of the measured machine. Sources: the tools' code and the samples of tests. The
+seed in bonnie++'s CSV looks like seconds since 1970, but is not a date.
 """
 
 import re

@@ -47,7 +47,7 @@ def least_written_at_once(text: str) -> int | None:
 
 
 def options_of(text: str) -> dict[str, dict[str, str]]:
-    """{job: {option: value}}, what stands in [global] among them."""
+    """{job: {option: value}}, with the options of [global]."""
     shared: dict[str, str] = {}
     jobs: dict[str, dict[str, str]] = {}
     options = shared
