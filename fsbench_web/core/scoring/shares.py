@@ -91,7 +91,7 @@ class Share:
             )
             text = f"Unreliable, because {why}: the {basis}"
         if self.is_not_of_the_disk:
-            return f"{text} More than the LUN does by itself: a cache answered, not the disk."
+            return f"{text} More than the LUN alone does: a cache answered, not the disk."
         if self.percent > NOT_OF_THE_DISK_PERCENT:
             return f"{text} Whether that is of the disk the probe is not sure enough to tell."
         return text

@@ -47,7 +47,7 @@ def test_in_words_with_what_it_rests_on() -> None:
     assert XFS.sentence() == (
         "Unreliable, because the score is above it: the LUN's own sequential read, at its best "
         "depth (in its block; ± 20.0%; taken from the nearest that was measured). More than the "
-        "LUN does by itself: a cache answered, not the disk."
+        "LUN alone does: a cache answered, not the disk."
     )
     assert "; ± < 0.1%)" in Share(90.0, 1, "x", 1, 0.03).sentence()
     assert Share(0.0512, 1, "x", 1).percent_words == "0.051%"
