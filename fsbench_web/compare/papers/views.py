@@ -93,7 +93,7 @@ HARDWARE_DIFFERS = (
 def _paper_and_study(slug: str, paper: str) -> _PaperAndStudy:
     study, published = study_or_404(slug), study_or_404(paper)
     if not published.is_published or study == published:
-        raise Http404(f'"{paper}" is no published study that another one could stand beside.')
+        raise Http404(f'"{paper}" is no published study that you can compare with this one.')
     published_tables, _ = tables_and_notice(ComparisonSpec(studies=(published.slug,)))
     study_tables, emulated = tables_and_notice(ComparisonSpec(studies=(study.slug,)))
     return _PaperAndStudy(

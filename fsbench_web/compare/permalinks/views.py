@@ -326,8 +326,8 @@ def _changeable_permalink(request: HttpRequest, key: str) -> Permalink:
     link = visible_permalink(request, key)
     if not sharing.may_change(link, request.user):
         raise PermissionDenied(
-            "Only whoever made a permalink can change it. "
-            "You can share the comparison anew: its own page has “Continue from here”."
+            "Only its author can change a permalink. "
+            "You can share the comparison again: choose “Continue from here” on its page."
         )
     return link
 

@@ -6,8 +6,8 @@ from fsbench_web.platform.commands import SiteCommand
 
 class Command(SiteCommand):
     help = (
-        "Look at every watched line and send what waits. `make run` does it by itself every "
-        "minute; it may be called at any time and as often as one likes."
+        "Look at every watched line and send waiting messages. `make run` does this every minute. "
+        "You may also run it at any time."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

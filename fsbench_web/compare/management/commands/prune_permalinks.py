@@ -8,8 +8,8 @@ from fsbench_web.platform.commands import SiteCommand
 
 class Command(SiteCommand):
     help = (
-        "Delete permalinks whose last day is past. `make run` does it by itself, "
-        f"{sharing.KEPT_DAYS} days behind that day. Runs and scores stay."
+        f"Delete expired permalinks. `make run` does this {sharing.KEPT_DAYS} days after their "
+        "last day. Runs and scores stay."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
