@@ -1,9 +1,8 @@
 """Whether intervals of work profiles hold what they say: `python -m benchmarks.work_profiles`.
 
 A contender's cells have known speeds, with a fixed seed. Each run drifts as a whole and each cell
-has noise, in percent. The interval has to hold the mean of a repeat. Beside it is an interval that
-takes cells as independent, which a drift makes far too narrow. Exits with 1 where a promise is
-broken.
+has noise, in percent. The interval has to hold the mean of a repeat. For comparison, another takes
+cells as independent, which a drift makes far too narrow. Exits with 1 where a promise is broken.
 """
 
 import sys

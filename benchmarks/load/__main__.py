@@ -1,4 +1,4 @@
-"""A site under load: browsers on compare pages and uploads at once, beside workers that run.
+"""A site under load: browsers on compare pages and uploads at once, while workers run.
 
     .venv/bin/python -m tests.services .venv/bin/python -m benchmarks.load [--minutes 10]
 

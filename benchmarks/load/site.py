@@ -70,7 +70,7 @@ class Site:
                 process.kill()
 
     def of_kind(self, kind: str) -> dict[str, int]:
-        """The processes whose names begin so: their keys by name."""
+        """The process ids of all processes of this kind, by name."""
         processes = self.processes.items()
         return {name: process.pid for name, process in processes if name.startswith(f"{kind}-")}
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.simulations.bisecting
 
-Simulated with a fixed seed: kernels in order, one or more of which change speed, blocks that drift
+Simulated with a fixed seed: kernels in order, one or more with a change of speed, blocks that drift
 by 8%, runs that scatter by 2% unless said otherwise. Exits with 1 where a promise is not kept.
 """
 

@@ -34,7 +34,7 @@ OF_FACTORS = 10
 """Of so many trials one is made where something differs: nothing is promised of these."""
 LEVEL = 0.05
 REFUTED = 0.01
-"""Over all shares together: the chance that a rule is refused whose share is 5%."""
+"""Over all shares together: the chance that a rule with a share of 5% is refused."""
 COUNTS = (3, 5, 10)
 HOW = ("blocks", "runs")
 

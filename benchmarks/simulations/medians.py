@@ -4,7 +4,7 @@
 
 Repeats are normal, log-normal or bimodal (one of five a quarter slower), with a fixed seed. The
 interval of order statistics must hold the median in 95% of trials, less two standard errors.
-Student's interval of the mean is printed beside it.
+Student's interval of the mean is printed for comparison.
 """
 
 import sys

@@ -2,8 +2,8 @@
 
     python -m benchmarks.simulations.racing
 
-Speeds, blocks and runs scatter by 8% unless said otherwise, with a fixed seed. The fixed matrix
-beside it measures all contenders in all blocks. Exits with 1 where a promise is not kept.
+Speeds, blocks and runs scatter by 8% unless said otherwise, with a fixed seed. For comparison, a
+fixed matrix measures all contenders in all blocks. Exits with 1 where a promise is not kept.
 """
 
 import sys

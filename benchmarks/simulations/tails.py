@@ -3,8 +3,8 @@
     .venv/bin/python -m benchmarks.simulations.tails
 
 Latencies have a long tail (log-normal, one of 200 stalled twenty times as long), with a fixed seed.
-For independent requests order statistics must hold the true percentile in 95%, less two. Beside it:
-stalls in runs of requests, and Student's interval of five repeats.
+For independent requests order statistics must hold the true percentile in 95%, less two. Printed
+for comparison: stalls in runs of requests, and Student's interval of five repeats.
 """
 
 import sys

@@ -35,7 +35,7 @@ def line(
 
 
 def first_alarm(values: list[list[float]], margin: float) -> tuple[int | None, int | None]:
-    """After how many runs a watch told of a fall, and a page would have; None: never."""
+    """After how many runs a watch reported a fall, and a page would have; None: never."""
     of_page = None
     for run, points in enumerate(looks(values), 1):
         falls = [

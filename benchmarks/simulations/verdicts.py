@@ -297,9 +297,9 @@ def _print_many_looks(report: Callable[..., None]) -> None:
 
 
 def _report_coverage(report: Callable[..., None]) -> None:
-    """The interval of the ratio of means beside that of the mean logarithm of the ratios."""
+    """Intervals of the ratio of means, and of the mean logarithm of the ratios."""
     draw = np.random.default_rng(SEED + 7)
-    print("Intervals hold the true ratio (beside it: Student's t of the logarithms of ratios)")
+    print("Intervals hold the true ratio (to compare: Student's t of the logarithms of ratios)")
     for noise in (2, 5, 10, 20, 40):
         for blocks in (3, 5, 10):
             for noise_of in (normal, skewed):
