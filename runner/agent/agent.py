@@ -3,18 +3,18 @@
 Stdlib only: it is copied with its folder into the container image, and run as it is by the local
 executor. Input is one JSON object (runner.plan), from the file named as the only argument or, with
 none, from the first line of standard input. The worker keeps standard input open and writes to it
-now and then: its end, or ``worker_silence_s`` of the plan without a byte, stops the run as a
-cancellation does (of a plan in a file only where it names that time). ``agent.py --probe`` reads a
+now and then. Its end, or ``worker_silence_s`` of the plan without a byte, stops the run as a
+cancellation does; for a plan in a file only where it names that time. ``agent.py --probe`` reads a
 list of tool names instead and prints one ``environment`` message; ``agent.py --fill PERCENT
 FOLDER`` fills a file system, and is what a plan calls ``fsbench-agent --fill``.
 
 Messages: ``phase`` {phase}, ``progress`` {share}, ``log`` {stream, text}, ``command`` {phase, argv,
-exit_code, duration_s, stdout, stderr}, ``output`` {name, part, is_last, text} (text with what is
-not UTF-8 as messages.output_bytes reads it), ``environment``
-{kernel, distribution, tools, filesystems, facts}, ``mounted`` {filesystem, options, free_bytes},
-``served`` {network, filesystem, options, server, export, threads} over loop-back, ``began``
-{late_s} of a run of several clients, those of ``sampler.py``, ``error`` {reason} and, always last,
-``done`` {ok}. Exit status: 0 done, 1 failed, 3 cancelled, 4 the worker was silent.
+exit_code, duration_s, stdout, stderr}. ``output`` {name, part, is_last, text} (bytes outside UTF-8
+as messages.output_bytes reads them). ``environment`` {kernel, distribution, tools, filesystems,
+facts}, ``mounted`` {filesystem, options, free_bytes}. ``served`` {network, filesystem,
+options, server, export, threads} over loop-back. ``began`` {late_s} of a run of several clients,
+and those of ``sampler.py``. ``error`` {reason} and, always last, ``done`` {ok}. Exit status: 0
+done, 1 failed, 3 cancelled, 4 the worker was silent.
 """
 
 import contextlib

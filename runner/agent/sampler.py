@@ -1,16 +1,16 @@
 """What devices, processors and memory do while a plan is carried out, as the kernel counts it.
 
-The agent asks once a second, in the loop in which it follows a tool anyway: no thread and no
-process of its own, which would take memory from what is measured. What it says:
+The agent asks once a second, in the loop in which it follows a tool anyway. A thread or process of
+its own would take memory from what is measured. What it says:
 
 ``sampling`` {fields, absent, every_s, is_shared, devices}: what a sample holds, in order, [[what,
-why not], ...], whether the device serves others too, as that of a folder does, and the write cache
-of each device by its role;
+why not], ...]. Whether the device serves others too, as that of a folder does, and the write cache
+of each device by its role.
 ``sample`` {t, values, is_edge}: counts since boot (or of the control group) and levels now, null
-where one could not be read; ``t`` are seconds since the first sample on the monotonic clock, and
-``is_edge`` says that a command begins or ends there;
+where one could not be read. ``t`` are seconds since the first sample on the monotonic clock, and
+``is_edge`` says that a command begins or ends there.
 ``step`` {t0, t1, phase, output, processes}: when a command ran, and what its processes asked the
-kernel for, children included; ``space`` {...}: the file system before and after the benchmark.
+kernel for, children included. ``space`` {...}: the file system before and after the benchmark.
 """
 
 import contextlib

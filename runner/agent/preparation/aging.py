@@ -2,13 +2,13 @@
 
     aging.py FOLDER --percent P --rounds N [--extents E] --seed N
 
-Files of the sizes that file systems have (lognormal, Agrawal et al., "A Five-Year Study of
-File-System Metadata", FAST 2007: the logarithm's mean is 9.48 and its deviation 2.46; the largest
-has a fiftieth of the file system at most) are written until ``percent`` of it are in use. Then, as
-Geriatrix does it (Kadekodi et al., ATC 2018), files that are drawn by lot are deleted and others
-created, so that the fill stays what it is; every tenth is rewritten in place. A round is as many
-bytes as the fill has; there are ``rounds`` of them, or fewer where the files have ``extents``
-hundredths of an extent on average before. What is done follows from the seed and the size alone.
+It writes files until ``percent`` of the file system are in use. Sizes are lognormal (Agrawal et
+al., "A Five-Year Study of File-System Metadata", FAST 2007): the logarithm's mean is 9.48 and its
+deviation 2.46. The largest has a fiftieth of the file system at most. Then, as Geriatrix does it
+(Kadekodi et al., ATC 2018), files drawn by lot are deleted and others created, so that the fill
+stays what it is. Every tenth is rewritten in place. A round is as many bytes as the fill has; there
+are ``rounds`` of them, or fewer where the files have ``extents`` hundredths of an extent on average
+before. What is done follows from the seed and the size alone.
 
 Each file is on the disk before the next one, so that its blocks are chosen in what is free then.
 Stdlib only.

@@ -1,9 +1,9 @@
 """How a file system's files and its free space lie on the device: ``layout.py FOLDER DEVICE NAME``.
 
-Prints one JSON object of the extents (FIEMAP, the kernel's Documentation/filesystems/fiemap.rst) of
-the regular files below FOLDER, and then what the file system's own tool says of its free space:
-e2freefrag(8), xfs_spaceman(8) or btrfs(8). NAME is what the kernel calls the file system. Of more
-than MOST_FILES files only the first are looked at, which is said. Stdlib only.
+Prints one JSON object of the extents of the regular files below FOLDER (FIEMAP, the kernel's
+Documentation/filesystems/fiemap.rst). Then it prints what the file system's own tool says of its
+free space: e2freefrag(8), xfs_spaceman(8) or btrfs(8). NAME is what the kernel calls the file
+system. Of more than MOST_FILES files only the first are looked at, which is said. Stdlib only.
 """
 
 import errno

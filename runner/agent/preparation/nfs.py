@@ -3,8 +3,8 @@
     fsbench-nfs up --version 4.2 --export sync MOUNT_POINT FOLDER
     fsbench-nfs down FOLDER
 
-``up`` makes what is mounted at MOUNT_POINT visible at FOLDER too, exports that folder to this
-machine alone (exports(5)) and starts the kernel's server (rpc.nfsd(8), rpc.mountd(8); version 3
+``up`` makes what is mounted at MOUNT_POINT visible at FOLDER too, and exports that folder to this
+machine alone (exports(5)). It starts the kernel's server (rpc.nfsd(8), rpc.mountd(8); version 3
 asks for rpcbind(8) too). The client is mounted over MOUNT_POINT then, and the server's way to the
 files is FOLDER. ``down`` is the reverse, says what could not be undone, and minds nothing that was
 never there. The kernel has one server and one list of exports for all: so it is for guests, which

@@ -3,15 +3,15 @@
 Everything behind the first MiB of DEVICE is lost; what stands before is the label by which fsbench
 knows its own LUNs, should this be killed before mkfs. Stdlib only and one file.
 
-First 1 MiB blocks are written one after the other for a sixth of the time: that is the region in
-which all else happens, so that no read is of a block that nothing was ever written to (a
-solid-state disk answers those without reading). ``--whole`` takes the whole device instead, where
-all of it was written before. A benchmark's files lie in a part of a disk as well.
+First 1 MiB blocks are written one after the other for a sixth of the time. All else happens in that
+region, so that every read is of a block that was written (a solid-state disk answers for others
+without reading). ``--whole`` takes the whole device instead, where all of it was written before. A
+benchmark's files lie in a part of a disk as well.
 
 Then come rounds. A round is one short burst of every point, reads and then writes, each in an order
-of its own, at places of its own, after a flush. After three rounds only points go on whose spread
-is more than SPREAD_PERCENT: the half-width of the 95% interval of the mean of their bursts
-(Student's t), in percent of the mean. It ends when there is none, or with the time.
+of its own, at places of its own, after a flush. After three rounds only points with a spread of
+more than SPREAD_PERCENT go on. Spread is the half-width of the 95% interval of the mean of their
+bursts (Student's t), in percent of the mean. The probe ends when there is none, or with the time.
 
 Prints one JSON object: {"probe": 1, "fio", "device_bytes", "from_byte", "to_byte", "seconds",
 "took_s", "seed", "points": [{"pattern", "direction", "block_bytes", "depth", "flushed", "iops":

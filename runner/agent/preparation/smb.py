@@ -3,10 +3,10 @@
     fsbench-smb up --version 3.1.1 MOUNT_POINT FOLDER
     fsbench-smb down FOLDER
 
-``up`` makes what is mounted at MOUNT_POINT visible at FOLDER too and shares that folder with this
-machine alone by Samba's smbd(8), to one user, root, whose password is made again and is left in a
-file for mount.cifs(8). The client is mounted over MOUNT_POINT then, and the server's way to the
-files is FOLDER. ``down`` is the reverse, says what could not be undone, and minds nothing that was
+``up`` makes what is mounted at MOUNT_POINT visible at FOLDER too. Samba's smbd(8) shares that
+folder with this machine alone, to one user, root. ``up`` makes a new password each time, in a file
+for mount.cifs(8). The client is mounted over MOUNT_POINT then, and the server's way to the files is
+FOLDER. ``down`` is the reverse, says what could not be undone, and minds nothing that was
 never there. Port and state of the server are one for all: so it is for guests, which have nothing
 else. Tried with Samba 4.17.12 under Linux 6.1.
 """

@@ -3,9 +3,9 @@
     image_layers.py FOLDER --layers N --files N --seed N [--compress-percent N]
                     [--dedupe-percent N] [--new-data]
 
-The layers are made first, as tar files in a folder of their own next to the measured file system:
-each has ``files`` files of 100 bytes to 1 MiB (evenly spread over the logarithm of the size),
-one in ten a symbolic link and one in twenty a hard link, in folders of thirty; a later layer also
+The layers are made first, as tar files in a folder of their own next to the measured file system.
+Each has ``files`` files of 100 bytes to 1 MiB (evenly spread over the logarithm of the size), in
+folders of thirty. One in ten is a symbolic link and one in twenty a hard link. A later layer also
 replaces a tenth of the files of the one before and removes a twentieth by a whiteout (``.wh.NAME``,
 OCI image specification, "Representing changes"). Then each is unpacked over the others by tar and
 its whiteouts are carried out. Prints the seconds of all of it with everything on the disk

@@ -4,9 +4,9 @@
     maildir.py run FOLDER --processes N --seconds S --warm-up S --deliver P --read P --delete P ...
 
 A delivery is that of the maildir format (maildir(5)): the message is written to ``tmp``, fsync,
-and renamed to ``new``; with ``--sync-folder`` the folder is written too, as Dovecot does where it
+and renamed to ``new``. With ``--sync-folder`` the folder is written too, as Dovecot does where it
 is asked to (mail_fsync=always). Reading takes a message of ``new`` or ``cur``, reads it whole and,
-if it was new, moves it to ``cur`` as seen; what is left of 100 percent changes its flags by
+if it was new, moves it to ``cur`` as seen. What is left of 100 percent changes its flags by
 another rename. Each process has mailboxes of its own, so that none waits for what another deleted.
 All begin together, once each has read the names of its messages.
 Prints the rate of the operations that began within the measured time, of all and of each kind, and

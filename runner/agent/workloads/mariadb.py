@@ -4,7 +4,7 @@
     mariadb.py run FOLDER --script NAME --tables N --rows N --threads N --seconds S --warm-up S
 
 ``--set NAME=VALUE`` is a setting of the server. Each command starts the server and ends it in
-order; all that it keeps is in FOLDER, its socket in a folder of its own that goes with it, and it
+order. All that it keeps is in FOLDER, its socket in a folder of its own that goes with it. It
 listens on no network. ``run`` prints what sysbench prints. Stdlib only.
 """
 

@@ -2,13 +2,12 @@
 and the options of contents.py, which say what is written.
 
 Namesys's Mongo fills a tree with files around a base size, and times what is done to all of them.
-The phases, of which each goes on with what the one before has left: create, copy (the tree once
-more), append (half of its size to each file of the first tree), modify (the second tenth of each
-of these files is rewritten), overwrite (all of it), read, stats, rename and delete (read to
-delete are of both trees).
+Each phase goes on with what the one before has left: create, then copy (the tree once more). Append
+adds half of its size to each file of the first tree. Modify rewrites the second tenth of each of
+these files, and overwrite all of it. Read, stats, rename and delete are of both trees.
 
 A phase ends with syncfs: what is timed is on the disk. Stdlib only. Prints the seconds, and the CPU
-seconds of this process with what it has the kernel do, one JSON object a line; what it was done to
+seconds of this process with what it has the kernel do, one JSON object a line. What it was done to
 goes to standard error. File sizes and folders follow from the seed alone, so that the phases may be
 processes of their own, with the file system remounted between them.
 """

@@ -1,8 +1,8 @@
 """Jobs per minute of a mix of small jobs, by rising numbers of tasks, on the first so many CPUs.
 
 A mix in the manner of multiuser benchmarks, and not AIM7: its jobs are stress-ng's. Each task is a
-process that runs every job of the mix once, one after another, each task in an order of its own;
-all tasks start together, and the time is that of the last one. The number of tasks rises until the
+process that runs every job of the mix once, one after another, each task in an order of its own.
+All tasks start together, and the time is that of the last one. The number of tasks rises until the
 rate has fallen twice, which is past its peak.
 
 Stdlib only and one file. Prints a JSON object a line (fsbench_web.core.formats.agent_lines). Exit

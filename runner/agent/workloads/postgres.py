@@ -4,15 +4,15 @@
     postgres.py run FOLDER --script NAME --clients N --jobs N --seconds S --warm-up S --seed N
 
 ``--set NAME=VALUE`` is a setting of the server. Each command starts the server and ends it in
-order; all that it keeps is in FOLDER, its socket in a folder of its own that goes with it, and it
+order. All that it keeps is in FOLDER, its socket in a folder of its own that goes with it. It
 listens on no network. ``run`` prints pgbench's report, then percentiles of the latencies that
 pgbench logged, one JSON object a line, and how many checkpoints fell into the measured time.
 
 pgbench leaves the filler of each account empty, which is 84 blanks. Unless 100 percent of it are
-to compress, the rest of them are letters and digits of a digest of the account's number: rows of
-the same length on as many pages, whose updates and page images in the log carry them too.
+to compress, the rest of them are letters and digits of a digest of the account's number. Rows keep
+their length, on as many pages; their updates and page images in the log carry them too.
 
-PostgreSQL refuses to be root, and a benchmark container has no right to become anybody else: the
+PostgreSQL refuses to be root, and a benchmark container has no right to become anybody else. So the
 server runs in a user namespace of its own without a map of users, in which everybody is nobody
 (user_namespaces(7)). Files stay those of who started it. Stdlib only.
 """

@@ -1,12 +1,12 @@
 """Time one command: ``timed.py TEST [--sync FOLDER] [--load NAME=N] [--cpu-load] -- COMMAND...``.
 
-Prints what the command prints, and then, one JSON object a line, the seconds from its start to its
-end (``TEST_real``), the CPU seconds of it and of all processes it waited for, its own and the
-kernel's for it (``TEST_cpu``, from wait4(2)), and with ``--cpu-load`` the second in percent of the
-first (``TEST_cpu_load``; more than 100 where several processors worked). With ``--sync`` the time
-ends when the file system of FOLDER has written everything (syncfs(2)); what the kernel's own
-threads do for that is in no process's CPU time. Of a command that fails nothing is printed, and its
-exit status is passed on. Stdlib only.
+Prints what the command prints, and then one JSON object a line. ``TEST_real`` are the seconds from
+its start to its end. ``TEST_cpu`` are the CPU seconds of it and of all processes it waited for, its
+own and the kernel's for it (wait4(2)). ``TEST_cpu_load``, with ``--cpu-load``, is the second in
+percent of the first (more than 100 where several processors worked). With ``--sync`` the time ends
+when the file system of FOLDER has written everything (syncfs(2)); what the kernel's own threads do
+for that is in no process's CPU time. Of a command that fails nothing is printed, and its exit
+status is passed on. Stdlib only.
 """
 
 import ctypes
