@@ -248,7 +248,7 @@ def descendants(number: int) -> set[int]:
 
 def stacked_on(number: int) -> set[int]:
     """What is stacked on the device, on one of its partitions, or on the disk that it is a
-    partition of: a loop device on that one has it as well, and the kernel notes no holder.
+    partition of. A loop device on that one has it as well, and the kernel notes no holder.
     """
     stacked = _devices_above(number) | _devices_above(whole_disk(number))
     for partition in partitions(number):
@@ -352,7 +352,7 @@ def swap_numbers() -> set[int]:
 def root_disks() -> set[int]:
     """The disks under ``/``, ``/boot``, ``/boot/efi``, ``/usr`` and ``/var``.
 
-    Those of the first process too: where the worker is in a container that shares the host's
+    Those of the first process too. Where the worker is in a container that shares the host's
     processes, its own ``/`` is an image, and the first process's is the host's.
     """
     texts = {_mountinfo(PROC / "self")}

@@ -225,7 +225,7 @@ def _holders(number: int) -> tuple[bool, str]:
 
 def _openers(number: int, family: set[int], file: Path | None = None) -> tuple[bool, str]:
     """Its partitions count as it does. The disk that it is a partition of, and what it is made of,
-    counts where it is open for writing: what only looks at disks (udev, smartd) has it open as
+    counts where it is open for writing. What only looks at disks (udev, smartd) has it open as
     well, and harms nobody.
     """
     below = device_aliases.written_by_others(number)
@@ -259,8 +259,8 @@ def _not_exclusively(path: str, access: int) -> str:
 
 
 def _other_paths(number: int) -> tuple[bool, str]:
-    """What is asked of a device is asked of all that are the same disk, or the same as one that it
-    is made of: a path that multipath does not know of, say.
+    """Ask the same of all that are the same disk as the device, or the same as one that it is made
+    of: a path that multipath does not know of, say.
     """
     chain = {number} | blockdev.ancestors(number)
     twins = sorted(

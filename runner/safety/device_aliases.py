@@ -6,7 +6,7 @@ no multipath puts them together (Documentation/ABI/testing/sysfs-block: wwid). T
 stand on one file, at whatever offset (losetup(8)).
 
 What a stacked device is made of (a loop device on a disk, an array, a multipath device, a volume)
-may be used next to it: every mapping may have what another one stands on, and a loop device claims
+may be used next to it. Every mapping may have what another one stands on, and a loop device claims
 nothing of the disk below it (drivers/md/dm.c, _dm_claim_ptr; drivers/block/loop.c).
 """
 
@@ -43,7 +43,7 @@ def of(number: int) -> set[int]:
 
 
 def lowest_number(number: int) -> int:
-    """The one of all that are this device by whose number they are locked."""
+    """The lowest number of all that are this device: by that one they are locked."""
     try:
         return min({number} | of(number))
     except (blockdev.ToolError, OSError):
@@ -142,7 +142,7 @@ def used_below(number: int) -> set[int]:
 
 def written_by_others(number: int) -> set[int]:
     """Of these the ones that nobody writes to as long as the device is whole. mdmon(8) keeps open
-    the members of an array whose metadata is a controller's own, to write there what it does.
+    the members of an array with a controller's own metadata, to write there what it does.
     """
     arrays = {number} | blockdev.ancestors(number)
     members: set[int] = set()
@@ -162,8 +162,8 @@ def claimed_by_none(number: int) -> set[int]:
 
 
 def sharers(number: int) -> dict[int, set[int]]:
-    """What stands on the same devices next to it and may have the same blocks, by the device: a
-    second loop device or mapping, LVM on one path of a multipath device.
+    """What stands on the same devices next to it and may have the same blocks, by the device. It
+    may be a second loop device or mapping, or LVM on one path of a multipath device.
     """
     chain = {number, blockdev.whole_disk(number)} | blockdev.ancestors(number)
     sharers_by_base = {}

@@ -1,6 +1,6 @@
 """Host-wide locks: two workers on one host can never use the same device.
 
-The database's lease keeps runs of one LUN row apart; these locks also hold when two workers with
+The database's lease keeps runs of one LUN row apart. These locks also hold when two workers with
 different databases, or two names for one disk, are configured on a host (flock(2)).
 """
 
@@ -138,7 +138,7 @@ def scheduler_lock(number: int, *, is_set: bool, wait_s: float = 0.0) -> Iterato
     """
     disk = blockdev.as_text(device_aliases.lowest_number(blockdev.whole_disk(number)))
     advice = (
-        "A run measures on another partition of the same disk, which has one I/O scheduler: submit "
+        "A run measures on another partition of the same disk, which has one I/O scheduler. Submit "
         "the run again once that is over, or give both LUNs the same controller in the host's list."
     )
     kind = (fcntl.LOCK_EX if is_set else fcntl.LOCK_SH) | fcntl.LOCK_NB
@@ -158,8 +158,8 @@ def device_lock(path: Path, wait_s: float = 0.0) -> Iterator[None]:
     """
     key, below = _key(path)
     advice = (
-        f"{path} is in use, perhaps by a worker of another fsbench whose list names the same disk: "
-        "submit the run again once it is free, and list a disk for one worker only."
+        f"{path} is in use, perhaps by a worker of another fsbench that lists the same disk. "
+        "Submit the run again once it is free, and list a disk for one worker only."
     )
     with contextlib.ExitStack() as stack:
         for name, kind in [

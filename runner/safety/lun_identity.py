@@ -11,11 +11,11 @@ the other, as far as the host can know it (``runner.safety.fingerprint``)::
      "address": "10.0.0.1", "mark": "…"}
 
 Unknown parts are left out. ``inode``, ``born`` and ``mark`` are of the file under a loop device
-or of a folder, ``offset`` is where in it the loop device begins; ``mark`` is an id that
-fsbench wrote when it made the file, or its own folder on a mount, of which ``server``, ``export``
-and ``address`` say whose it is. ``slot``, ``boot`` and ``disk`` are for disks that have no name of
-their own: where it is plugged in, and what the kernel counted it as since it was booted, with the
-disks that it stands on ("17 on 5, 6").
+or of a folder. ``offset`` is where in it the loop device begins. ``mark`` is an id that fsbench
+wrote when it made the file, or its own folder on a mount. ``server``, ``export`` and ``address``
+say which server's mount that is. ``slot``, ``boot`` and ``disk`` are for disks that have no name of
+their own. They say where it is plugged in, and what the kernel counted it as since it was booted,
+with the disks that it stands on ("17 on 5, 6").
 """
 
 import hashlib
@@ -61,7 +61,7 @@ _LABELS = {
 def is_same(confirmed: Fingerprint, current: Fingerprint) -> bool:
     """Whether both are of one device. What was known when it was confirmed must be known still.
 
-    A disk without any name of its own is the same as long as the kernel has not seen it go; after
+    A disk without any name of its own is the same as long as the kernel has not seen it go. After
     a reboot it is what is in the same place with the same size.
     """
     for key in ("kind", "size_bytes"):
@@ -81,7 +81,7 @@ def shared_disk(fingerprint: Fingerprint) -> str:
     has no worldwide name.
 
     A partition's is that of its disk: another host may list the whole of it, or another table of
-    its partitions, and partitions that are measured at once measure each other. Serial numbers are
+    its partitions. Partitions that are measured at once measure each other. Serial numbers are
     no such names: hypervisors give all their machines the same.
     """
     wwn = str(fingerprint.get("wwn", ""))
@@ -95,7 +95,7 @@ def shared_disk(fingerprint: Fingerprint) -> str:
 
 def unnamed_disk(fingerprint: Fingerprint) -> str:
     """What the disk of a partition is on its own host, where it has no worldwide name: "disk 17",
-    or "disk at" its place; "" of what is no partition, or where neither is known.
+    or "disk at" its place. It is "" of what is no partition, or where neither is known.
     """
     if fingerprint.get("kind") != "device" or "partition" not in fingerprint:
         return ""

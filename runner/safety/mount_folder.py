@@ -1,7 +1,7 @@
 """Looks at fsbench's own folder on a mount, and makes it. The standard library alone.
 
-``runner.safety.mounts`` starts it as a process: on a mount whose server is gone every call
-may wait for ever. One argument, JSON::
+``runner.safety.mounts`` starts it as a process: once the server of a mount is gone, every call on
+it may wait for ever. One argument, JSON::
 
     {"point": "/mnt/nas", "device": [0, 61], "folder": "team/fsbench-node1-nas", "id": "…" or "",
      "make": "…" or "", "beside": {"folder": "fsbench-node2-nas", "id": "…"}}

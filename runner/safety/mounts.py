@@ -1,8 +1,8 @@
 """Mounts of the host that are LUNs (kind mount): found, looked at, and known again.
 
 What is mounted is read from /proc/self/mountinfo, which asks no server. Whatever does ask one is
-done in a process of its own with a time limit (``mount_folder``): a call on a mount whose server is
-gone may never come back, not even when its process is killed.
+done in a process of its own with a time limit (``mount_folder``): once the server of a mount is
+gone, a call on it may never come back, not even when its process is killed.
 """
 
 import contextlib

@@ -61,8 +61,8 @@ def openers(
 
 
 def _generic(number: int) -> set[int]:
-    """By which a virtual machine has a disk that is passed to it: SCSI generic (sg, bsg) and the
-    NVMe generic device, next to the block device in sysfs (ng0n1 next to nvme0n1).
+    """By which a virtual machine has a disk that is passed to it. These are SCSI generic (sg, bsg)
+    and the NVMe generic device, next to the block device in sysfs (ng0n1 next to nvme0n1).
     """
     disk = blockdev.sys_folder(blockdev.whole_disk(number))
     folders = [*disk.glob("device/scsi_generic/*"), *disk.glob("device/bsg/*")]
@@ -77,12 +77,12 @@ def _inode(file: Path) -> tuple[int, int]:
 
 
 def _has_open(process: str, sought: _Sought) -> bool:
-    """Whether one of its open files is one of them: of a device a node of which may stand anywhere
-    (in the /dev of a chroot, or where somebody made one).
+    """Whether one of its open files is one of them. A device's node may stand anywhere (in the /dev
+    of a chroot, or where somebody made one).
 
     A host has some ten thousand of them: of each one thing is asked, and not by its whole path.
-    Nothing but what the kernel has in memory is, and of a file its type and inode alone: a server
-    of files that hangs must not hang the checks of all LUNs.
+    Only what the kernel has in memory is asked for, and of a file its type and inode alone. A
+    server of files that hangs must not hang the checks of all LUNs.
     """
     path = f"{blockdev.PROC}/{process}/fd"
     try:

@@ -158,7 +158,7 @@ def _attach(entry: LunEntry) -> Loop:
 
 
 def _with_large_sectors(name: str) -> None:
-    """Before 6.14 the kernel does no direct I/O for a loop device whose sectors are smaller than
+    """Before 6.14 the kernel does no direct I/O for a loop device with sectors smaller than
     those of the disk below the file (drivers/block/loop.c, __loop_update_dio): 512 and 4,096 bytes.
     """
     with contextlib.suppress(ToolError):  # what it says is that there is no direct I/O
@@ -190,7 +190,7 @@ def detach(loop: Loop, path: Path) -> str:
             descriptor = os.open(loop.device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC)
             os.close(descriptor)
             run_tool("losetup", "--detach", loop.device)
-            problem = f"{loop.device} is still open, and goes with whoever has it open."
+            problem = f"{loop.device} is still open, and goes when its last user closes it."
         except (ToolError, OSError) as error:
             problem = f"{loop.device} cannot be detached: {error}"
         if time.monotonic() >= deadline:

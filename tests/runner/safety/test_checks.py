@@ -592,7 +592,7 @@ class TestLocks:
     def test_a_device_is_locked_for_one(self, device: str) -> None:
         with (
             locks.device_lock(Path(device)),
-            pytest.raises(locks.LockedElsewhere, match="submit the run again once it is free"),
+            pytest.raises(locks.LockedElsewhere, match="Submit the run again once it is free"),
             locks.device_lock(Path(device)),
         ):
             pass
