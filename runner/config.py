@@ -89,7 +89,7 @@ def read_config() -> WorkerConfig:
 
 
 def _may_install() -> bool:
-    """In production the owner of the host decides what is installed there, and when: a package
+    """In production the owner of the host decides what is installed there, and when. A package
     that arrives automatically between two runs is a change of what they are compared on.
     """
     default = "no" if settings.IS_PRODUCTION else "yes"

@@ -41,7 +41,7 @@ def collect_results(
         results[worker] = _parsed_results(worker, plan, of_worker)
     combined = combined_values([list(parsed.values()) for parsed in results.values()])
     if not combined.values:
-        raise ClientsCannotContinue("No value of theirs can be told of all clients together.")
+        raise ClientsCannotContinue("No value can be combined over all clients.")
     separate = {worker: _values(parsed) for worker, parsed in results.items()}
     return CollectedResults(combined, separate, _artefacts(outputs))
 

@@ -12,8 +12,8 @@ all runs on the same system::
                  "known_by": "tool", "ratio": 2.0},
      "guest": {"boot_s": 5.2}}
 
-``swap`` is there where the run's memory was limited and its swap could not be (runner.host.swap):
-how much of it the host has, and how much was swapped out meanwhile by whatever ran there.
+``swap`` is there where the run's memory was limited and its swap could not be (runner.host.swap).
+It is how much the host has, and how much was swapped out meanwhile by whatever ran there.
 
 ``studies.runs.lifecycle`` adds ``others``, the runs that were active meanwhile, and ``busy`` where
 the machine had other work (``studies.scores.busy``). What the host does not tell is left out.

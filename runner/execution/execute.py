@@ -106,14 +106,14 @@ _is_version_logged = False
 
 def _is_of_another_version() -> bool:
     """Whether the tables were migrated under this worker: it knows nothing of what they want now,
-    and another worker that does may have the same disk. Told once.
+    and another worker that does may have the same disk. Logged once.
     """
     global _is_version_logged
     is_other = table_version.has_changed()
     if is_other and not _is_version_logged:
         logger.error(
-            "no run is claimed: the database was migrated to another version of fsbench. Start "
-            "this worker anew with that version."
+            "no run is claimed: the database was migrated to another version of fsbench. Restart "
+            "this worker with that version."
         )
     _is_version_logged = is_other
     return is_other

@@ -290,8 +290,8 @@ def _begin_at(messages: _ClientMessages) -> float:
     ahead_s = (messages.start_at - clock.now()).total_seconds()
     if ahead_s > clients.START_AHEAD_S + ASKED_WITHIN_S:
         raise ClientsCannotContinue(
-            f"All were to begin in {ahead_s:.0f} s, which nobody said: the database's clock was "
-            "set back. Nothing was measured together.",
+            f"The start is {ahead_s:.0f} s away, later than the leader set it: the database's "
+            "clock was set back. Nothing was measured together.",
             Cause.DATABASE,
         )
     return clients.host_time(messages.start_at.timestamp())

@@ -28,7 +28,7 @@ NO_DEVICE = {
     REQUESTS: "Its LUN is a folder, and requests are traced of a device.",
     OPERATIONS: "Its LUN is a folder, and operations are traced of the file system on a device.",
 }
-IN_A_GUEST = "The file system is in the guest, whose kernel does what the host's cannot see."
+IN_A_GUEST = "The file system is in the guest: the host's kernel cannot see what the guest's does."
 WITHOUT_FILESYSTEM = "The raw device is measured, which has no file system."
 _PHASES = ("benchmark", "sync")
 

@@ -32,9 +32,9 @@ END_WAIT_S = 60
 # Whatever the daemon does with logs of its own accord: these can be read back, and end.
 KEPT_LOGS = LogConfig(type="json-file", config={"max-size": "32m"})
 _NOT_LIMITED = (
-    "The Docker daemon cannot limit {}, since this host's kernel has no control groups for that "
-    "(“docker info” names what is missing; of memory the kernel may want cgroup_enable=memory): "
-    "leave the limit out."
+    "The Docker daemon cannot limit {}, since this host's kernel has no control groups for that. "
+    "“docker info” names what is missing; of memory the kernel may want cgroup_enable=memory. "
+    "Leave the limit out."
 )
 _RATES = {
     "read_bps": "BlkioDeviceReadBps",
@@ -256,7 +256,7 @@ def watch_meddling(client: docker.DockerClient, container: Container) -> Iterato
 
 
 def exit_code_of(container: Container) -> int | None:
-    """Of one whose stream has ended: the agent has too, unless the daemon went away (None)."""
+    """Of one with an ended stream: the agent has ended too, unless the daemon went away (None)."""
     try:
         return int(container.wait(timeout=END_WAIT_S)["StatusCode"])
     except (*ERRORS, KeyError):
@@ -328,8 +328,8 @@ def remove(container: Container) -> None:
 
 
 def attach(client: docker.DockerClient, container: Container) -> Any:
-    """A connection that carries what it prints and what it reads: the last thing that holds its
-    standard input open (StdinOnce), so that this ends when the worker does, however it does.
+    """A connection that carries what it prints and what it reads. It is the last thing that holds
+    its standard input open (StdinOnce), so that this ends when the worker does, however it does.
     """
     streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
     return client.api.attach_socket(str(container.id), params=streams)

@@ -46,7 +46,7 @@ def text_of(path: str | Path) -> str:
 
 
 def _sync() -> bool:
-    """Not by ourselves: with a mount whose server is gone it never comes back."""
+    """By a process of its own: once the server of a mount is gone, sync never comes back."""
     try:
         process = subprocess.Popen(["sync"], cwd="/", stdin=subprocess.DEVNULL)
         process.wait(SYNC_S)

@@ -14,7 +14,7 @@ from runner.host.hardware import text_of
 PROC = Path("/proc")
 NOT_LIMITED = (
     "This host's kernel cannot limit swap (it has no accounting of it; some want swapaccount=1 on "
-    "their command line), and the host has {} of it: a run with a limit of memory can swap beyond "
+    "their command line). The host has {} of it: a run with a limit of memory can swap beyond "
     "that. Turn swap off (swapoff -a) while you measure."
 )
 

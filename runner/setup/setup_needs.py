@@ -73,7 +73,7 @@ def image_need(
             IMAGE,
             f"The Docker daemon has no image {name}.",
             f"runner/image/build {name}",
-            f"FSBENCH_IMAGE names it, and the worker makes {OWN_IMAGE} alone by itself.",
+            f"FSBENCH_IMAGE names it, and the worker makes only {OWN_IMAGE} automatically.",
         )
     if image is not None and (image.inputs == digest or digest != digest_now):
         return None
@@ -86,7 +86,7 @@ def image_need(
     if not config.may_install:
         forbidden = f"This worker may not make it ({_keeps_off()})."
     elif os.geteuid() != 0:
-        forbidden = "The worker makes it by itself only as root."
+        forbidden = "The worker makes it automatically only as root."
     elif not is_of_this_host():
         forbidden = "DOCKER_HOST names a daemon that is reached over the network."
     elif shutil.which("docker") is None:

@@ -2,8 +2,8 @@
 
 What is traced is a table of this module and what the kernel has of it. The device is a positional
 parameter (``$1``) that is compared with the name that the kernel keeps of a mounted block device
-(``super_block.s_id``: "sda", "loop0"): it holds for Btrfs, whose files have device numbers of their
-own, and after a workload has remounted, and no other file system of the host is in it.
+(``super_block.s_id``: "sda", "loop0"). It holds for Btrfs, where files have device numbers of their
+own, and after a workload has remounted. No other file system of the host is in it.
 
 Two ways, the first that the kernel allows:
 
@@ -15,7 +15,7 @@ It counts from one system call of the worker to another: ``kill`` of a process t
 looks for signals ten times a second, and misses one that comes while it does anything else.
 
 Maps by operation: ``@ns`` latencies by power of two nanoseconds, ``@time`` their sum, ``@bytes``,
-``@begun``, ``@failed``, ``@queued`` (handed on to be done later, whose end is not seen).
+``@begun``, ``@failed``, ``@queued`` (handed on to be done later: the end is not seen).
 """
 
 from collections.abc import Collection, Mapping

@@ -57,7 +57,7 @@ class Machine:
 
 @contextlib.contextmanager
 def hold_steady(folder: Path, machine: Machine = Machine()) -> Iterator[list[str]]:
-    """Hold them; yields what is held, and what is not and why, in words. Never raises."""
+    """Hold them; yields in words what is held, what stays as it was, and why. Never raises."""
     with contextlib.ExitStack() as stack:
         try:
             parts = _hold(folder, machine, stack)
