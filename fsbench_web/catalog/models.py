@@ -10,7 +10,7 @@ from fsbench_web.accounts import rights
 
 PATH_LABEL = "Path on the host"
 """Of a LUN's path in what workers announce and write down (runner.worker)."""
-NOT_TOLD = "Only people who may run on it are told why."
+NOT_TOLD = "Only people who may run on it see why."
 
 
 class HardwareProfile(models.Model):

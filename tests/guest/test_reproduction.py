@@ -68,7 +68,7 @@ def test_it_is_the_papers_five_file_systems_with_their_tuning(disk: Lun) -> None
     assert {run.workload[0] for run in plan.runs} == {"iozone-paper"}
     text = " ".join(notes)
     assert "hardware is another one" in text
-    assert "no kernel chosen has anticipatory and cfq. BFQ stands in for CFQ" in text
+    assert "no kernel chosen has anticipatory and cfq. BFQ replaces CFQ" in text
     assert "the guest has 4 GiB and 4" in text
     assert "emulated" not in text
 

@@ -77,7 +77,7 @@ def _folder_conflicts(
     elif shape == PLAIN_SHAPE and journal is None:
         return
     elif ALL[slug].is_raw:
-        yield "The raw device is one LUN by itself: leave its layers and other LUNs out."
+        yield "The raw device is one LUN only: leave its layers and other LUNs out."
     else:
         yield f"{ALL[slug].name} is as a host has mounted it: no other LUN is added to it."
 

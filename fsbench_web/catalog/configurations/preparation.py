@@ -99,7 +99,7 @@ class Preparation:
     def __post_init__(self) -> None:
         if self.sprandom_percent and self.precondition:
             raise PreparationError(
-                "sprandom writes the whole LUN by itself: leave precondition out, or sprandom.",
+                "sprandom already writes the whole LUN: leave precondition out, or sprandom.",
                 "sprandom_percent",
                 "precondition",
             )

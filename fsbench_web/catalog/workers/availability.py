@@ -136,7 +136,7 @@ def _missing_in_image(worker: Worker, programs: Iterable[str], since: str) -> It
     """Of the image: a worker without containers says what its host has."""
     for program in programs if worker.executor == "docker" else ():
         if sentence := missing_tool(worker, program):
-            yield f"{sentence} The benchmark image has it since {since}: build it anew."
+            yield f"{sentence} The benchmark image has it since {since}: rebuild it."
 
 
 def guest(worker: Worker) -> GuestAbility | None:
@@ -351,7 +351,7 @@ def missing_tool(worker: Worker, tool: str) -> str:
     if ability is None and tool.startswith(ALLOWED_PREFIX):
         return (
             f"The worker {worker.name} does not let uploaded commands call "
-            f"{tool.removeprefix(ALLOWED_PREFIX)}: whoever runs that host may add it to "
+            f"{tool.removeprefix(ALLOWED_PREFIX)}. The host's administrator can add it to "
             "FSBENCH_OWN_PROGRAMS there and restart the worker."
         )
     if ability is None:

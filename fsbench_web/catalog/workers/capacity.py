@@ -49,8 +49,8 @@ def machine_limit_problems(machine: Machine, worker: Worker) -> Iterator[str]:
     value = worker.capabilities.get("limits")
     if value is None:
         yield (
-            f"The worker {worker.name} is of another version of fsbench, which limits no run: "
-            "bring it up to date, or leave the limits out."
+            f"The worker {worker.name} has a version of fsbench that limits no run. "
+            "Update it, or leave the limits out."
         )
         return
     for key, is_limited in (("rates", limits.rates), ("memory", limits.memory_mib)):
@@ -58,7 +58,7 @@ def machine_limit_problems(machine: Machine, worker: Worker) -> Iterator[str]:
             yield str(value[key])
     if limits.cpus and cpus is not None and cpus < limits.cpus:
         yield (
-            f"{limits.cpus} CPUs are asked for, and the worker {worker.name} has {cpus}: choose "
+            f"The limit is {limits.cpus} CPUs, and the worker {worker.name} has {cpus}. Choose "
             "fewer, or a LUN of a larger worker."
         )
 

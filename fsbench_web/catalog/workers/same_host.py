@@ -18,7 +18,7 @@ def in_words(groups: Iterable[Iterable[str]]) -> list[str]:
     """A sentence of each machine, for people."""
     return [
         f"{', '.join(names)} are workers of one machine (the same machine ID, which a copied disk "
-        "image has too): they share its processors, memory and network, and show less than as "
+        "image has too). They share its processors, memory and network, and show less than as "
         "many hosts would."
         for names in groups
     ]

@@ -116,7 +116,7 @@ class WorkerState:
         if _in_order(own) < _in_order(VERSION):
             return (
                 f"{who}: it can do what its version can, and judges by its rules. Drain it, bring "
-                "its host to the site's version and start it anew (/guide/deployment/#upgrade)."
+                "its host to the site's version and restart it (/guide/deployment/#upgrade)."
             )
         return (
             f"{who}: bring the site to the worker's version (/guide/deployment/#upgrade), or the "

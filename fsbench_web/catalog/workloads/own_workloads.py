@@ -103,9 +103,9 @@ def warning(row: OwnWorkload, programs: Container[str]) -> str:
     if program in programs:
         return ""
     return (
-        f"No worker lets uploaded commands call {program} now, and jobs with it are refused "
-        "until one does: whoever runs a host with that program adds it to FSBENCH_OWN_PROGRAMS "
-        "there and restarts the worker."
+        f"No worker lets uploaded commands call {program} now, and fsbench refuses jobs with it. "
+        "The administrator of a host with that program can add it to FSBENCH_OWN_PROGRAMS there "
+        "and restart the worker."
     )
 
 

@@ -221,7 +221,7 @@ def _kernel_notes(
         not in {SCHEDULERS_OF_PAPER[scheduler] for scheduler in schedulers if scheduler != "bfq"}
     ]
     if is_full and missing:
-        heir = " BFQ stands in for CFQ, as its heir." if "bfq" in schedulers else ""
+        heir = " BFQ replaces CFQ, as its successor." if "bfq" in schedulers else ""
         notes.append(
             f"Of the paper's I/O schedulers no kernel chosen has {' and '.join(missing)}.{heir}"
         )

@@ -124,7 +124,7 @@ class ReferenceSpec:
 
 @dataclass(frozen=True)
 class GuestSpec:
-    """A virtual machine, booted anew for every run: a reboot before each, with its own kernel."""
+    """A virtual machine with its own kernel, rebooted before every run."""
 
     __pydantic_config__ = _CLOSED
 
@@ -145,7 +145,7 @@ class GuestSpec:
 
 
 def _as_list(value: object) -> object:
-    """A number by itself is a list of one."""
+    """A single number is a list of one."""
     return [value] if isinstance(value, int) and not isinstance(value, bool) else value
 
 

@@ -49,8 +49,8 @@ def of_repeats(spec: JobSpec, runs: Sequence[PlannedRun]) -> list[str]:
     if not LEAST_BLOCKS <= repeats < needed:
         return []
     return [
-        f"{contenders} configurations in {repeats} repeats: where runs are now and then of another "
-        "speed, for no reason of the file system's, one of so many may be called faster by chance. "
+        f"{contenders} configurations in {repeats} repeats: one of so many may look faster by "
+        "chance, if the speed of runs changes now and then for other reasons than the file system. "
         f"{needed} repeats tell."
     ]
 

@@ -70,9 +70,9 @@ def test_a_workload_with_files_other_luns_and_a_small_lun_are_refused() -> None:
     with pytest.raises(OptionError, match="needs a file system"):
         run_commands(RAW, {}, files, "/dev/sdx", "", makes_filesystem=True)
     plain = (RAW, {}, fio(), "/dev/sdx", "", True)
-    with pytest.raises(OptionError, match="one LUN by itself"):
+    with pytest.raises(OptionError, match="one LUN only"):
         run_commands(*plain, journal=JournalLun("/dev/sdy", 2**30))
-    with pytest.raises(OptionError, match="one LUN by itself"):
+    with pytest.raises(OptionError, match="one LUN only"):
         run_commands(*plain, members=[Member(DATA, "/dev/sdy", 2**30)])
     needed = RAW_FROM_BYTES + fio().space_needed_bytes()
     run_commands(*plain, size_bytes=needed)

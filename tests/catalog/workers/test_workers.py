@@ -187,7 +187,7 @@ def test_versions_are_announced_and_shown(client, worker):
     ("version", "advice"),
     [
         (VERSION, ""),
-        ("0.9.0", "start it anew (<a href=&quot;/guide"),
+        ("0.9.0", "restart it (<a href=&quot;/guide"),
         ("99.0", "bring the site to the worker"),
     ],
 )

@@ -90,7 +90,7 @@ def test_what_is_no_such_value_is_told_at_its_place(spec: Callable[..., JobSpec]
         ),
         (
             {"precondition": True, "sprandom_percent": 10},
-            "sprandom writes the whole LUN by itself: leave {precondition} out, or sprandom.",
+            "sprandom already writes the whole LUN: leave {precondition} out, or sprandom.",
         ),
     ],
 )

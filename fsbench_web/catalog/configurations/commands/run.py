@@ -63,7 +63,7 @@ def run_commands(
     """
     if filesystem == RAW:
         if not makes_filesystem or journal is not None or members or layers:
-            raise OptionError("The raw device is one LUN by itself, without layers or journal.")
+            raise OptionError("The raw device is one LUN only, without layers or journal.")
         return _raw_commands(workload, device, preparation, size_bytes, probe_s)
     if sentence := workload_problem(filesystem, workload):
         raise OptionError(sentence)

@@ -10,9 +10,9 @@ from fsbench_web.platform.commands import SiteCommand
 
 class Command(SiteCommand):
     help = (
-        "State what the storage of a hardware profile can deliver at most, by its data sheet or "
-        "its interface. Data points that exceed it are flagged as memory that was measured, and "
-        'not the disk: those that come in from now on, and all others after "reflag --all".'
+        "State the most that the storage of a hardware profile can deliver, by its data sheet or "
+        "interface. fsbench flags faster data points: they measured memory, not the disk. It "
+        'judges new ones from now on, and all others after "reflag --all".'
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

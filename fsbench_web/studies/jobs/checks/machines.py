@@ -196,14 +196,14 @@ def _check_limited_lun(lun: Lun, strictest: Limits, problems: Problems) -> None:
         if strictest.rates:
             problems.add(
                 "limits",
-                f"{lun.name} is a {lun.kind}, and has no device of its own whose rate could be "
-                "limited: leave the rates out, or choose a LUN on which file systems are made.",
+                f"{lun.name} is a {lun.kind}, and has no device of its own to limit: leave the "
+                "rates out, or choose a LUN on which file systems are made.",
             )
         if strictest.memory_mib:
             problems.add(
                 "limits",
-                f"{lun.name} is a {lun.kind}, whose runs have no control group of their own: leave "
-                "the limit of memory out, or choose a LUN on which file systems are made.",
+                f"{lun.name} is a {lun.kind}, and its runs have no control group of their own: "
+                "leave the memory limit out, or choose a LUN on which file systems are made.",
             )
     for sentence in capacity.machine_limit_problems(Machine(limits=strictest), lun.worker):
         problems.add("limits", sentence)

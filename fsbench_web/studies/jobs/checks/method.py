@@ -42,9 +42,8 @@ LEAST_HALF_WIDTH_PERCENT, MOST_HALF_WIDTH_PERCENT = 0.1, 50.0
 SLOWEST_BYTES_S = 10 * 1024 * 1024
 
 NOT_IN_GUESTS = (
-    "Operations of a file system are seen by the kernel that does them, which is the guest's, and "
-    "its root holds no bpftrace: leave operations out (requests are traced by the worker's host), "
-    "or run on the worker's own kernel."
+    "The guest's kernel does the operations of the file system, and its root holds no bpftrace. "
+    "Leave operations out (the worker's host traces requests), or run on the worker's own kernel."
 )
 
 Workloads = Sequence[tuple[str, Workload]]
@@ -263,7 +262,7 @@ def check_repeats(spec: JobSpec, workloads: Workloads, problems: Problems) -> No
         if cells and not all(expected_cells(cells).values()):
             problems.add(
                 "repeats",
-                f"The matrix of {name} gives no overall score, because a category has no cell in "
-                "it (records of 4 KB or less in files up to 2 MB are needed): fix the number of "
-                "repeats, or make the matrix larger.",
+                f"The matrix of {name} gives no overall score: a category has no cell in it. "
+                "It needs records of 4 KB or less in files up to 2 MB. Fix the number of repeats, "
+                "or make the matrix larger.",
             )
