@@ -126,7 +126,7 @@ def test_another_client_is_killed(several: Several, phase: Phase) -> None:
         several.start_again(OTHER)
         several.wait_for(run, RunState.FAILED)
     # Or it was silent for too long until then, on a busy machine.
-    anew = "could not go on: Its worker was started anew."
+    anew = "could not go on: Its worker was restarted."
     name = several.names[OTHER]
     assert any(f"The client {name} {why}" in run.reason for why in (anew, SILENCE)), run.reason
     assert_nothing_counts(several, run)

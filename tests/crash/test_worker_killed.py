@@ -68,7 +68,7 @@ def test_in_a_job_the_run_is_run_again_and_the_disk_has_its_scheduler_back(lab: 
     lab.wait_until(lambda: read_schedulers(number)[0] == before)
     again = Run.objects.get(retry_of=run)
     assert (run.cause, again.repeat, again.rerun) == ("worker-gone", run.repeat, 1)
-    assert f"It is run again by itself, as run {again.pk}." in run.reason
+    assert f"It is retried as run {again.pk}." in run.reason
     lab.resume(job)
     lab.wait_for(again, RunState.DONE)
     assert read_schedulers(number)[0] == before

@@ -32,7 +32,7 @@ _RELATED = (
 
 class ControlRefused(Exception):
     """Nothing was changed. ``problems`` are sentences that say what to do. ``is_forbidden``: one of
-    them is that whoever asks may not.
+    them is that the user may not.
     """
 
     def __init__(self, problems: list[str], is_forbidden: bool = False) -> None:
@@ -128,7 +128,7 @@ def cancel(job_id: int, by: str) -> Cancelled:
 
 @transaction.atomic
 def cancel_run(run_id: int, by: str) -> RunState:
-    """``lifecycle.cancel``, if whoever asks may. Raises Run.DoesNotExist, PermissionDenied."""
+    """``lifecycle.cancel``, if the user may. Raises Run.DoesNotExist, PermissionDenied."""
     run = Run.objects.select_for_update().get(pk=run_id)
     rights.require_here(rights.Action.STEER, run)
     had_ended = run.has_ended
@@ -205,7 +205,7 @@ def run_confirmation(run: Run) -> str:
 
 
 def confirmed_by(runs: Iterable[Run]) -> list[tuple[Lun, str]]:
-    """What whoever types these names confirms: each LUN, and what it is now in words."""
+    """What a user who types these names confirms: each LUN, and what it is now in words."""
     luns = {lun.pk: lun for run in runs for lun in run.series.leased}
     return [(lun, lun_identity.in_words(lun.fingerprint)) for lun in luns.values()]
 
@@ -262,7 +262,7 @@ def _resubmit(runs: list[Run], confirmation: str, wanted: str, by: User | None) 
 
 
 def _new_blocks(runs: Sequence[Run]) -> dict[str, str]:
-    """The new block of each resubmitted run, by its old one: they run beside each other again."""
+    """The new block of each resubmitted run, by its old one: they run together again."""
     job = runs[0].job
     if job is None:
         return {}
@@ -272,7 +272,7 @@ def _new_blocks(runs: Sequence[Run]) -> dict[str, str]:
 
 
 def _forbidden_reasons(run: Run) -> Iterator[str]:
-    """Which of the LUNs that this run erased whoever asks may not erase."""
+    """Which of the LUNs that this run erased the user may not erase."""
     for used in run.series.leased:
         if why := rights.decide_here(rights.Action.RUN, used).why:
             yield why
@@ -288,16 +288,16 @@ def _problems(run: Run) -> Iterator[str]:
         )
     lun, journal = run.series.lun, run.series.journal_lun
     if lun is None or (run.series.configuration.external_journal and journal is None):
-        yield f"The LUN of run {run.pk} is not known any more: submit its configuration anew."
+        yield f"The LUN of run {run.pk} is unknown: submit its configuration in a new job."
         return
     yield from availability.lun_problems(lun)
     if len(run.series.clients) < len(run.series.runs_on.clients):
-        yield f"A client of run {run.pk} is not known any more: submit its configuration anew."
+        yield f"A client of run {run.pk} is unknown: submit its configuration in a new job."
     for client in run.series.clients:
         yield from availability.lun_problems(client)
     members = run.series.members
     if any(member.lun is None for member in members):
-        yield f"A LUN of run {run.pk}'s stack is not known any more: submit its configuration anew."
+        yield f"A LUN of run {run.pk}'s stack is unknown: submit its configuration in a new job."
     for member in members:
         if member.lun is not None:
             yield from availability.member_problems(lun, member.lun, member.role)

@@ -28,7 +28,7 @@ Stamp = tuple[int, datetime | None]
 """Token and end of a lease: every heartbeat and every claim writes another one."""
 
 HANDOVER = timedelta(seconds=5)
-"""How long no other worker gets a disk whose run was lost: whoever had it may be ending its tools
+"""How long no other worker gets the disk of a lost run: the last worker may be ending its tools
 (runner.executors.stream.STOP_GRACE_S), where leases are too short to have left time for that."""
 
 MOST_LEASE_S = 3600.0
@@ -244,7 +244,7 @@ class LeaseWatch:
         return {key: one.stamp for key, one in seen.items() if one.over_at < asked_at}
 
     def forget(self) -> None:
-        """Begin anew: the database took nothing from anybody, or did not answer."""
+        """Begin again: the database took nothing from anybody, or did not answer."""
         self._seen = {}
 
 

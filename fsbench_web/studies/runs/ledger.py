@@ -26,7 +26,7 @@ from fsbench_web.studies.models import LunProbe, Run
 from fsbench_web.studies.runs.shown.conditions import SECTOR_BYTES
 
 MOST_RUNS = 20_000
-"""Of one LUN, the latest, whose bytes are added up."""
+"""Of one LUN, the latest: their bytes are added up."""
 MOST_PROBES = 200
 DRIFT_PERCENT = 5.0
 _SECTORS = ("sectors_written", "sectors_read", "sectors_discarded")
@@ -37,7 +37,7 @@ KEY_FIGURES = (
     ("Random write of 4 KiB", RANDOM, WRITE, False),
     ("Write and flush of 4 KiB", RANDOM, WRITE, True),
 )
-"""What is told of each probe, at its best depth."""
+"""What is shown of each probe, at its best depth."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Ledger:
 
     @property
     def temperatures(self) -> list[float]:
-        """Before each probe, the oldest first, where the disk told it."""
+        """Before each probe, the oldest first, where the disk reported it."""
         readings = (
             row.state.get("temperature_c", (row.state.get("health") or {}).get("temperature_c"))
             for row in reversed(self.probes)

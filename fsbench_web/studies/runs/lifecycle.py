@@ -48,7 +48,7 @@ _ORDER = [RunState.LEASED, RunState.PREPARING, RunState.RUNNING, RunState.COLLEC
 def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
     """Take a run that waits and all leases it needs, or None.
 
-    A run whose author may not erase any more, or that would end too late, is ended.
+    A run is ended if its author may not erase any more, or if it would end too late.
     """
     # The job first, then the leases, then the run: a pause that was answered holds from then on.
     # Not its key: whoever ends a run of the job writes its next repeat, which refers to that.
@@ -113,7 +113,7 @@ def _leave_out(run_ids: Iterable[int], reason: str) -> None:
 
 
 def end_expired_runs() -> list[int]:
-    """End what waits in jobs whose time is over, even if none of it is in turn. Returns them."""
+    """End what waits in jobs that are out of time, even if none of it is in turn. Returns them."""
     job_ids = closing.jobs_that_are_over(clock.now())
     for job_id in job_ids:
         with transaction.atomic():
@@ -283,7 +283,7 @@ def cancel(run_id: int, by: str) -> RunState:
 
 
 def reap_lost(watch: LeaseWatch) -> list[int]:
-    """End as lost every active run whose lease is over, and free its LUN. Returns their ids.
+    """End as lost every active run with an expired lease, and free its LUN. Returns their ids.
 
     After an error of the database the watch begins again: nobody could send heartbeats.
     """

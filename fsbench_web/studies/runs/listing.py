@@ -105,7 +105,7 @@ class RunAddresses(NamedTuple):
 
 
 def run_addresses() -> RunAddresses:
-    """For whoever asks of each of hundreds of rows; of one ``address_of``."""
+    """For hundreds of rows; for one row, ``address_of``."""
     return _addresses(get_script_prefix())
 
 

@@ -34,7 +34,7 @@ def create_queued(
 ) -> Run:
     """Write a run that waits for its LUN's worker. Nudge it with ``nudges.nudge_after_commit``.
 
-    ``follows`` is the run whose end makes fsbench write it, with the LUNs confirmed there; if it is
+    ``follows`` is the run that fsbench writes it after, with the LUNs confirmed there; if it is
     ``retry_of`` too, the run takes its turn. ``why`` replaces the reason in its history.
     """
     run = Run.objects.create(

@@ -17,8 +17,8 @@ logger = logging.getLogger("fsbench.probes")
 MOST_BYTES = 1024 * 1024
 """Of what an agent prints as a probe; it is some 10 KB."""
 OF_SEVERAL = (
-    "on several LUNs of which no layer makes one device, and what one LUN does by itself is no "
-    "bound for them: not measured."
+    "on several LUNs that no layer makes one device, and what one LUN does alone is no bound for "
+    "them: not measured."
 )
 
 

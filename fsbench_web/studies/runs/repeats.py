@@ -117,11 +117,11 @@ def replace_interrupted(run: Run, cause: Cause) -> str:
         return ""
     if run.rerun >= job.run_again:
         again = f" after {run.rerun} time{'' if run.rerun == 1 else 's'}" if run.rerun else ""
-        return f"Its job does not run it again by itself{again}."
+        return f"Its job does not retry it{again}."
     if why := authority.refusal(run.pk):
-        return f"It is not run again by itself: {why}"
+        return f"It is not retried: {why}"
     if closing.is_over(job, clock.now()):
-        return "It is not run again by itself: the time of its job is over."
+        return "It is not retried: the time of its job is over."
     replacement = new_runs.create_queued(
         run.series,
         run.repeat,
@@ -134,11 +134,11 @@ def replace_interrupted(run: Run, cause: Cause) -> str:
         rerun=run.rerun + 1,
         block=run.block,
         tracing=run.tracing,
-        why=f"Run again by itself after run {run.pk}: {cause.label}.",
+        why=f"Retried after run {run.pk}: {cause.label}.",
     )
     audit.note(None, "run retried", f"run {run.pk}", as_run=replacement.pk, why=cause.label)
     nudges.nudge_after_commit([replacement])
-    return f"It is run again by itself, as run {replacement.pk}."
+    return f"It is retried as run {replacement.pk}."
 
 
 def write_next_repeat(run: Run, now: datetime) -> None:

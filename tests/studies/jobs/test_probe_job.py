@@ -110,7 +110,7 @@ def test_what_lies_on_several_luns_is_not_measured_and_the_reason_is_said(
     # The block's first run is no place for it where that is of several LUNs.
     assert probed == [False, True]
     (warning,) = of_probe(job, runs)
-    assert warning.startswith(f"{runs[0].configuration}: on several LUNs of which no layer")
+    assert warning.startswith(f"{runs[0].configuration}: on several LUNs that no layer")
     assert of_probe(spec(probe_s=0, configurations=(on_two,)), runs) == []
     submit(job, "disk1 disk2", None)
     first, second = Run.objects.order_by("pk").select_related("series", "job")

@@ -214,7 +214,7 @@ def test_a_worker_that_was_started_anew_takes_part_no_more(nodes: dict[str, Work
     assert parts.abandon("node1") == 0
     assert parts.abandon("node2") == 1
     with pytest.raises(
-        parts.ClientsCannotContinue, match="node2 could not go on: Its worker was started"
+        parts.ClientsCannotContinue, match="node2 could not go on: Its worker was restarted"
     ):
         parts.progress_of(run.pk, ChangeWatch())
 

@@ -42,7 +42,7 @@ def test_a_lost_run_is_run_again_as_the_same_repeat_and_in_its_turn(runs: list[R
     lost = lose(runs[1])
     replacement = again(lost)
     assert (lost.state, lost.cause) == (RunState.LOST, Cause.SILENT)
-    assert lost.reason.endswith(f"It is run again by itself, as run {replacement.pk}.")
+    assert lost.reason.endswith(f"It is retried as run {replacement.pk}.")
     assert f"after run {lost.pk}" in replacement.changes.get().reason
     same = ("series_id", "repeat", "job_id", "created_by_id", "confirmed", "is_reference")
     assert [getattr(replacement, name) for name in same] == [getattr(lost, name) for name in same]
@@ -79,7 +79,7 @@ def test_it_is_run_again_once_unless_the_job_says_otherwise(
             assert queue.next_run(disk) == following
             last = lose(following)
         assert count == times
-        assert "does not run it again by itself" in last.reason
+        assert "does not retry it" in last.reason
         control.cancel(first.job_id or 0, "ann")
 
 
@@ -133,7 +133,7 @@ def test_it_is_not_for_an_account_that_was_closed(runs: list[Run], worker: Worke
     lifecycle.recover(worker)
     lost = Run.objects.get(pk=runs[0].pk)
     assert lost.state == RunState.LOST
-    assert "It is not run again by itself: The account of ann" in lost.reason
+    assert "It is not retried: The account of ann" in lost.reason
     assert not Run.objects.filter(retry_of=lost).exists()
 
 

@@ -263,9 +263,7 @@ class TestStop:
         night.later(26)
         lifecycle.finish(handle, RunState.FAILED, "killed", Cause.KILLED)
         ended = job.runs.order_by("id")[0]
-        assert ended.reason == (
-            "killed It is not run again by itself: the time of its job is over."
-        )
+        assert ended.reason == ("killed It is not retried: the time of its job is over.")
 
     def test_it_is_tried_again_within_its_time_and_not_behind_it(
         self,

@@ -25,7 +25,7 @@ from fsbench_web.studies.runs.leases import LeaseHandle, LeaseLost
 MOST_OUTPUT_BYTES = 64 * 1024 * 1024
 """Of one client, unpacked."""
 MOST_RESULTS = 300
-"""Of one client, beside the sums; its raw output has all."""
+"""Of one client, in addition to the sums; its raw output has all."""
 _OPEN = (ClientState.PREPARING, ClientState.READY, ClientState.MEASURING)
 
 
@@ -126,12 +126,12 @@ def give_up(part: Part, reason: str, cause: Cause) -> None:
 
 @transaction.atomic
 def abandon(worker: str) -> int:
-    """A worker that was started anew takes part in nothing any more. Returns in how much it did."""
+    """A restarted worker takes part in nothing any more. Returns in how much it did."""
     rows = RunClient.objects.filter(
         worker=worker, place__gt=0, state__in=_OPEN, run__state__in=ACTIVE_STATES
     )
     return rows.update(
-        state=ClientState.FAILED, reason="Its worker was started anew.", cause=Cause.WORKER_GONE
+        state=ClientState.FAILED, reason="Its worker was restarted.", cause=Cause.WORKER_GONE
     )
 
 
@@ -260,7 +260,7 @@ def unpacked_outputs(content: bytes) -> dict[str, bytes]:
 
 
 def store_results(run_id: int, of_workers: Mapping[str, Sequence[ParsedValue]]) -> None:
-    """What each measured by itself, in the transaction that ends the run."""
+    """What each measured alone, in the transaction that ends the run."""
     for worker, values in of_workers.items():
         rows = [
             [

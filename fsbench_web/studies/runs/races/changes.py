@@ -142,7 +142,7 @@ def _change_found(
 def _newest_beside_oldest(
     bisection: Bisection, kernels: Mapping[str, str], contenders: list[str]
 ) -> str:
-    """The newest beside the oldest, a sentence; "" where both were never in one block."""
+    """The newest compared with the oldest, a sentence; "" where both were never in one block."""
     if bisection.last_to_first is None:
         return ""
     ratio, low, high = bisection.last_to_first
@@ -163,4 +163,4 @@ def word(side: str, blocks: int) -> str:
 
 
 WORDS = {BEFORE: "before the change", AFTER: "after it", FAILED: "failed"}
-"""How a page says of which side a contender is."""
+"""How a page names the side that a contender is on."""

@@ -72,7 +72,7 @@ def _note_value(race: Race, run: Run) -> None:
 
 
 def value_of(run_id: int, test: str, category: str) -> tuple[float | None, str]:
-    """The score of one run by itself, and its unit; (None, "") where it has none."""
+    """The score of one run alone, and its unit; (None, "") where it has none."""
     cells: dict[tuple[int, int], float] = {}
     single: list[float] = []
     unit = ""

@@ -56,7 +56,7 @@ class Row:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The ratio of its speed to the leader's, in percent of difference, where one is told."""
+        """The ratio of its speed to the leader's, in percent of difference, where it is known."""
         low, high = self.place.low, self.place.high
         if low is None or high is None or not isfinite(high):
             return None

@@ -33,7 +33,7 @@ OF_TICKS = (
     "Each took few ticks of its tool's timer, which alone may be why nothing scatters: measure "
     "more work at a time."
 )
-"""Of two whose blocks all came out the same, and whose scores carry the flag ``clock``."""
+"""Of two with the same result in all blocks, and the flag ``clock`` on their scores."""
 
 
 def conclusion(standing: Standing) -> str:
@@ -93,7 +93,7 @@ def beside(ratio: float, other: str) -> str:
 
 
 def span_beside(low: float, high: float) -> str:
-    """An interval beside *faster* or *slower*: "7.9 to 12.4%"; around none with signs."""
+    """An interval with *faster* or *slower*: "7.9 to 12.4%"; around none with signs."""
     if low < 1 < high:
         return f"{_percent(low)} to +{_percent(high)}%"
     return span(2 - high, 2 - low) if high <= 1 else span(low, high)
@@ -174,7 +174,7 @@ def blocks_needed(ended: racing.Race | Bisection) -> str:
 
 
 def cost_sentence(standing: Standing) -> str:
-    """What the race took, of what it might, and beside the matrix that it stands for."""
+    """What the race took, of what it might, and compared with the matrix that it stands for."""
     blocks = len(standing.blocks)
     whole = len(standing.race.contenders) * blocks
     spending = spent(standing)

@@ -33,7 +33,7 @@ from fsbench_web.studies.scores.quality import (
 
 @dataclass(frozen=True)
 class FlaggedTest:
-    """How many numbers of a test carry a flag, and where the first stands in the raw output."""
+    """How many numbers of a test carry a flag, and where the first is in the raw output."""
 
     test: str
     count: int
@@ -212,7 +212,7 @@ def _limits(run: Run, quality: Mapping[str, Any]) -> list[str]:
 
 
 def _measured_limit(run: Run) -> str:
-    """How numbers are judged by what the LUN did by itself, and where that says nothing."""
+    """How numbers are judged by what the LUN did alone, and where that says nothing."""
     text = (
         "The LUN itself was measured: a number is flagged that is above 103% of the upper end of "
         "the interval of what the LUN did of the same request."
@@ -226,8 +226,8 @@ def _measured_limit(run: Run) -> str:
     were = "was" if single == 1 < len(points) else "were"
     return (
         f"{text} {how_many} kinds of request {were} measured in a single burst, which has no "
-        "interval: of numbers that are set against these nobody can say whether they are above the "
-        "device. More seconds for the probe give each several bursts."
+        "interval. fsbench cannot say whether numbers compared with these are above the device. "
+        "More seconds for the probe give each several bursts."
     )
 
 

@@ -1,4 +1,4 @@
-"""The scores on the page of one run: its own, each beside the mean of its series' repeats."""
+"""The scores on the page of one run: its own, each with the mean of its series' repeats."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -158,12 +158,12 @@ class ScoreTable:
 
     @property
     def has_shares(self) -> bool:
-        """Whether any score is set against what the LUN does by itself."""
+        """Whether any score is set against what the LUN does alone."""
         return any(score.share is not None for score in self._all_scores)
 
 
 def score_table(run: Run, flags: Mapping[str, Sequence[Flag]]) -> ScoreTable:
-    """The run's scores beside those of its series. ``flags`` by test (RunQuality.flags)."""
+    """The run's scores with those of its series. ``flags`` by test (RunQuality.flags)."""
     by_test: dict[str, dict[str, Score]] = defaultdict(dict)
     limit = limits.MOST_LISTED_SCORES
     listed = list(Score.objects.filter(series=run.series_id).order_by("id")[: limit + 1])
@@ -190,7 +190,7 @@ def score_table(run: Run, flags: Mapping[str, Sequence[Flag]]) -> ScoreTable:
 
 
 def _tool_of(run: Run) -> str:
-    """Whose words the units of its scores are."""
+    """The tool that names the units of its scores."""
     series = run.series
     return series.workload.tool if series.workload else f"study:{series.study.slug}"
 
@@ -204,12 +204,12 @@ class _Maker:
     flags: Mapping[str, Sequence[Flag]]
 
     def single(self, score: Score) -> ShownScore:
-        """One that stands in a line of its own."""
+        """One in a line of its own."""
         flags = self.flags.get(score.test, ())
         return ShownScore.of(self.run_id, score, self._scale([score]), flags)
 
     def line(self, name: str, scores: Sequence[Score | None]) -> ScoreLine:
-        """One of a test whose scores are in one unit, but for the sum of them."""
+        """One of a test with scores in one unit, but for the sum of them."""
         present = [score for score in scores if score]
         rates = [score for score in present if score.unit != SUM]
         scale, of_sum = self._scale(rates), numbers.scale_of(SUM, ())

@@ -1,1 +1,1 @@
-"""When the runs of a job may begin: not before a time, and only what would end before another."""
+"""When runs of a job may begin: after one time, and only if they end before another."""

@@ -62,14 +62,14 @@ def late_reason(job: Job) -> str:
 
 
 def jobs_that_are_over(now: datetime) -> list[int]:
-    """The jobs whose time is over while runs of them wait. One query."""
+    """The jobs that are out of time while runs of them wait. One query."""
     waiting = Run.objects.filter(state=RunState.QUEUED, job__stop_before__lte=now)
     job_ids = waiting.order_by("job").values_list("job", flat=True).distinct()
     return [pk for pk in job_ids if pk is not None]
 
 
 def begun_blocks(job: Job) -> set[str]:
-    """The blocks of which a run is done or under way. One query."""
+    """The blocks with a run that is done or under way. One query."""
     runs = job.runs.filter(state__in=[*ACTIVE_STATES, RunState.DONE]).exclude(block="")
     return set(runs.order_by().values_list("block", flat=True).distinct())
 

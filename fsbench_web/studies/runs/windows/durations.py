@@ -32,7 +32,7 @@ _KIND = (
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds of one run: what ``runs`` done runs took; ``basis`` says of which."""
+    """Seconds of one run: what ``runs`` done runs took; ``basis`` names them."""
 
     duration_s: float
     runs: int
