@@ -31,7 +31,7 @@ def too_large_sentence() -> str:
     limit = settings.MAX_UPLOAD_BYTES // (1024 * 1024)
     return (
         f"The upload is larger than {limit} MiB, all files together, and was refused; nothing was "
-        "stored. Import fewer files at once, or let whoever runs this site raise "
+        "stored. Import fewer files at once, or ask the site's administrator to raise "
         "FSBENCH_MAX_UPLOAD_MB."
     )
 
