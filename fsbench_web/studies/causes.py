@@ -34,7 +34,7 @@ INTERRUPTED = frozenset(
         Cause.KILLED,
     }
 )
-"""What ended under a run that might have been done: a job runs it again by itself."""
+"""What ended under a run that might have been done: its job retries it."""
 
 DEFAULT_RUN_AGAIN, MOST_RUN_AGAIN = 1, 5
 """How often in a row a job runs again what was interrupted, unless it says otherwise."""

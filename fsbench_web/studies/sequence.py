@@ -1,7 +1,7 @@
 """In which order the runs of a job are run. Pure.
 
 Repeats are blocks: everything is run once before anything is run again, so that a drift of the
-machine falls on all configurations alike. In a random order each block is shuffled anew, so that
+machine falls on all configurations alike. In a random order each block is shuffled again, so that
 no configuration always follows the same one. The shuffle sorts by SHA-256 of the seed, the block
 and the position: any program, of any year, gets the same order from the same seed.
 """

@@ -98,7 +98,7 @@ def lock(series: Series) -> None:
 def lock_all(serieses: Iterable[Series]) -> None:
     """``lock`` for several, always in the same order: two transactions never wait in a circle.
 
-    ``quality``, which whoever held a lock before may have written, is read again.
+    ``quality``, which an earlier holder of a lock may have written, is read again.
     """
     by_pk = {series.pk: series for series in serieses}
     rows = Series.objects.select_for_update().filter(pk__in=by_pk).order_by("pk")

@@ -1,7 +1,7 @@
-"""The manager that leaves out what belongs to studies that whoever asks must not see.
+"""The manager that leaves out what belongs to studies that the user must not see.
 
-It is the default manager of everything that belongs to a study, so that no page, count, relation,
-file or call of the API shows such a thing by forgetting to ask. Outside of a request (a worker, a
+It is the default manager of everything that belongs to a study. So no page, count, relation, file
+or call of the API shows such a thing by forgetting to ask. Outside of a request (a worker, a
 command) nothing is hidden. ``Model._base_manager`` has all rows, for what must not meet twice.
 """
 
@@ -33,7 +33,7 @@ def visible(rows: models.QuerySet[_Row]) -> models.QuerySet[_Row]:
 
 
 class Visible(models.Manager[_Row]):
-    """What whoever asks may see."""
+    """What the user may see."""
 
     def get_queryset(self) -> models.QuerySet[_Row]:
         return visible(super().get_queryset())

@@ -1,1 +1,1 @@
-"""What devices, processors and memory did during runs: stored, drawn and told."""
+"""What devices, processors and memory did during runs: stored, drawn and described."""

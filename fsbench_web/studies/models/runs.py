@@ -30,7 +30,7 @@ class RunState(models.TextChoices):
 
 ACTIVE_STATES = [RunState.LEASED, RunState.PREPARING, RunState.RUNNING, RunState.COLLECTING]
 UNTRACED = ""
-"""``Run.tracing`` of the runs that count: whoever asks for finished runs asks for these alone."""
+"""``Run.tracing`` of the runs that count: queries for finished runs ask for these alone."""
 END_STATES = [RunState.DONE, RunState.FAILED, RunState.CANCELLED, RunState.LOST]
 
 
@@ -170,7 +170,7 @@ class Run(models.Model):
 
     @property
     def is_extra(self) -> bool:
-        """Whether it was run beside those that count, to be traced."""
+        """Whether it was run in addition to those that count, to be traced."""
         return bool(self.tracing)
 
     @property

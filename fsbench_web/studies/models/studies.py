@@ -137,7 +137,7 @@ class Series(models.Model):
 
     @property
     def samples_are_trials(self) -> bool:
-        """Whether what its tool prints beside a mean are trials, not the intervals of one."""
+        """Whether what its tool prints with a mean are trials, not the intervals of one."""
         return self.workload is not None and self.workload.tool in TOOLS_OF_TRIALS
 
     @property
@@ -168,7 +168,7 @@ class Series(models.Model):
 
 
 class StackLun(models.Model):
-    """A LUN of a series' stack beside its own, in its role; ``studies.series`` writes them."""
+    """A further LUN of a series' stack, in its role; ``studies.series`` writes them."""
 
     series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="stack")
     lun = models.ForeignKey(

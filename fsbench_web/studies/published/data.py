@@ -31,7 +31,7 @@ class PublishedScore:
 
     @property
     def printed(self) -> dict[str, Any] | None:
-        """What stands beside the score, for ``Score.published``; None where nothing does."""
+        """What is printed with the score, for ``Score.published``; None where nothing is."""
         if not self.printed_delta1_percent and not self.printed_delta2_percent:
             return None
         return {

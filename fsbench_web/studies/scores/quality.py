@@ -1,7 +1,7 @@
 """What the numbers of a series are worth: flags of its cells, and scores of those that are sound.
 
 Everything is judged once, when results come in (``ingest.rescore``), over all finished repeats of
-the series, because a number may only look odd beside the others. What it was judged by is kept in
+the series, because a number may only look odd next to the others. What it was judged by is kept in
 ``Series.quality``:
 
     {"rules": 2, "tool": "iozone", "direct_io": false, "memory_kb": 16384000 or null,

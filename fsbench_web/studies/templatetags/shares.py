@@ -1,4 +1,4 @@
-"""How a score's share of what its LUN does by itself is written.
+"""How a score's share of its LUN's own speed is written.
 
 ``{{ sure.share|share_of_lun }}``   83% of the LUN   (nothing where there is none)
 """
@@ -14,7 +14,7 @@ register = template.Library()
 
 @register.filter
 def share_of_lun(share: Share | None) -> SafeString | str:
-    """A line under a number; what it is of is told where the pointer rests."""
+    """A line under a number; its tooltip says what it is of."""
     if share is None:
         return ""
     kind = "sub is-above" if share.is_not_of_the_disk else "sub"

@@ -1,21 +1,21 @@
 """How numbers and their units are written on pages.
 
-``{{ score.value|score:score.unit }}``   1,147,056.63   (no unit; a missing number is an en dash)
-``{{ score.value|quantity:score.unit }}`` 692,055.00 KB/s
-``{{ score.unit|unit_name }}``           the unit that ``score`` writes in: µs for ns
-``{{ delta|percent }}``                  51.88
-``{{ lun.size_bytes|bytes }}``           527.9 GiB      (1 KiB = 1024 bytes)
-``{{ guest.memory_mib|mebibytes }}``     1.5 GiB
-``{{ cell.file_size_kb|kilobytes }}``    4 GB           (as IOzone writes it, 1 KB = 1024 bytes)
-``{{ run.remaining_s|duration }}``       2 h 5 min
-``{{ worker.seen_at|since }}``           40 seconds
-``{{ "random_write"|words }}``           Random write
-``{{ row.half_width_percent|half_width }}`` ± 3.1%     (nothing where it is not known)
-``{{ own.percent_from_mean|from_mean }}`` 2.0% below the mean
-``{{ row.interval|interval_ends:"s" }}``  1.20 to 1.43 s
-``{{ "mkfs"|test_name }}``               File system creation
-``{{ "randread"|block_word }}``          block          (``:True``: record, of a paper)
-``{{ "threads=8"|load_words }}``         8 threads
+- ``{{ score.value|score:score.unit }}``: 1,147,056.63 (no unit; a missing number is an en dash)
+- ``{{ score.value|quantity:score.unit }}``: 692,055.00 KB/s
+- ``{{ score.unit|unit_name }}``: the unit that ``score`` writes in: µs for ns
+- ``{{ delta|percent }}``: 51.88
+- ``{{ lun.size_bytes|bytes }}``: 527.9 GiB (1 KiB = 1024 bytes)
+- ``{{ guest.memory_mib|mebibytes }}``: 1.5 GiB
+- ``{{ cell.file_size_kb|kilobytes }}``: 4 GB (as IOzone writes it, 1 KB = 1024 bytes)
+- ``{{ run.remaining_s|duration }}``: 2 h 5 min
+- ``{{ worker.seen_at|since }}``: 40 seconds
+- ``{{ "random_write"|words }}``: Random write
+- ``{{ row.half_width_percent|half_width }}``: ± 3.1% (nothing where it is not known)
+- ``{{ own.percent_from_mean|from_mean }}``: 2.0% below the mean
+- ``{{ row.interval|interval_ends:"s" }}``: 1.20 to 1.43 s
+- ``{{ "mkfs"|test_name }}``: File system creation
+- ``{{ "randread"|block_word }}``: block (``:True``: record, of a paper)
+- ``{{ "threads=8"|load_words }}``: 8 threads
 """
 
 from datetime import datetime

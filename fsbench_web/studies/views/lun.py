@@ -1,4 +1,4 @@
-"""The ledger of a LUN: for whoever owns the disks."""
+"""The ledger of a LUN: for the owner of the disks."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required

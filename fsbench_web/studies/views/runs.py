@@ -164,7 +164,7 @@ def _measured(shown_run: Run) -> dict[str, Any]:
 
 
 def _probe(run: Run) -> dict[str, Any] | None:
-    """What its LUN did by itself, and the run before which that was measured, if it may be seen.
+    """What its LUN did alone, and the run before which that was measured, if it may be seen.
 
     ``rows`` are (request, point, mean time of a flush in ns).
     """

@@ -113,7 +113,7 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _tests_with_a_matrix(study: Study) -> list[str]:
-    """The tests of which any run has cells, in the usual order. Scores are few, numbers many."""
+    """The tests with cells of any run, in the usual order. Scores are few, numbers many."""
     tests = (
         Score.objects.filter(series__study=study, origin=COMPUTED)
         .exclude(category=MEAN)

@@ -1,4 +1,4 @@
-"""What still comes into a study, for whoever has its page open."""
+"""What still comes into a study, for people with its page open."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -12,7 +12,7 @@ from fsbench_web.studies.activity import pricing
 class Command(SiteCommand):
     help = (
         "State what a hardware profile cost, and over how many years of use the price is spread. "
-        "All finished runs on it are priced anew: their cost for each million operations."
+        "All finished runs on it are priced again: their cost for each million operations."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -12,9 +12,9 @@ _SAY_EVERY = 100
 
 class Command(SiteCommand):
     help = (
-        "Find the quality flags of results that were never judged or by older rules, and make "
-        "their scores of sound, cached and uncached cells, with the runs that each score is made "
-        "of. Scores of all cells stay what they are. "
+        "Find the quality flags of results that were never judged, or judged by older rules. Make "
+        "their scores of sound, cached and uncached cells, with the runs of each score. "
+        "Scores of all cells stay what they are. "
         "It can be stopped and started again, and run while people work."
     )
 
@@ -46,5 +46,5 @@ class Command(SiteCommand):
         if later := rejudging.judged_later(study).count():
             self.stdout.write(
                 f"{later} were judged by a later version of fsbench, and stay as they are: only "
-                "that version judges them anew."
+                "that version judges them again."
             )
