@@ -37,17 +37,17 @@ $(INSTALLED_DEV):
 	@sh deploy/environment.sh "$(PYTHON)" requirements.txt requirements-dev.txt
 	@touch $(INSTALLED) $@
 
-# Three parts at once: lint, all database tests on PostgreSQL, and the rest with real disks, daemons
-# and browsers, which waits more than it computes. make prints each part when it ends.
+# Lint, all database tests on PostgreSQL, then the rest with real disks, daemons and browsers. At
+# most three tests that fail are run again alone: the suite waits for kernels, daemons and browsers.
 test test-quick test-postgresql test-rest test-pure: export PYTHONDONTWRITEBYTECODE :=
 test: test-prepared
-	@$(MAKE) --jobs=3 --keep-going --output-sync=target lint test-postgresql test-rest
+	@$(MAKE) --keep-going lint test-postgresql test-rest
 
 test-postgresql: $(INSTALLED_DEV)
-	@exec $(PY) -m tests.services $(PY) -m pytest -q -n 2 --dist loadgroup -m database
+	@exec $(PY) -m tests.services $(PY) -m tests.rerun_failed -q -n 3 --dist loadgroup -m database
 
 test-rest: $(INSTALLED_DEV)
-	@exec $(PY) -m pytest -q -n 4 --dist loadgroup -m "not database or sqlite" --durations=10
+	@exec $(PY) -m tests.rerun_failed -q -n 4 --dist loadgroup -m "not database or sqlite" --durations=10
 
 test-quick: $(INSTALLED_DEV)
 	@$(MAKE) --jobs=2 --keep-going --output-sync=target lint test-pure

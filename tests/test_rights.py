@@ -77,6 +77,7 @@ READ_BY_ALL = {
         200,
     ),
     "luns/<int:lun_id>/": ("luns/{lun}/", 200),
+    "compare/runs/": ("compare/runs/?run={run}", 200),
     "compare/why/": ("compare/why/", 404),  # without a test
     "jobs/": ("jobs/", 200),
     "jobs/<int:job_id>/": ("jobs/{job}/", 200),

@@ -127,7 +127,7 @@ def test_runs_of_one_day_are_a_point_wherever_they_were_imported(
     assert ("measured 2005-08-09" in listed, "date of the import" in listed) == (True, True)
     address = f"/history/?series={undated.series_id}&along=date&test=write"
     text = client.get(address).content.decode()
-    assert ("The date of 1 of these runs is that of" in text, "imported then" in text) == (
+    assert ("1 of these runs have the date of their import" in text, "imported then" in text) == (
         True,
         True,
     )

@@ -105,6 +105,7 @@ class Trace:
         self._is_cut = False
         self._began: float | None = None
         self._is_over = threading.Event()
+        self._lock = threading.Lock()
         self._reader = threading.Thread(target=self._read, name="trace", daemon=True)
 
     @property
@@ -117,21 +118,23 @@ class Trace:
         return self._is_cut
 
     def begin(self) -> None:
-        if self._began is not None or self._is_over.is_set():
-            return
-        self._began = time.monotonic()
-        _write(self._instance / "tracing_on", "1")
-        self._reader.start()
+        with self._lock:
+            if self._began is not None or self._is_over.is_set():
+                return
+            _write(self._instance / "tracing_on", "1")
+            self._began = time.monotonic()
+            self._reader.start()
 
     def end(self) -> None:
         """No event is kept from now on; what the kernel has is read to its end."""
-        if self._is_over.is_set():
-            return
-        self._is_over.set()
-        with contextlib.suppress(TraceError):
-            _write(self._instance / "tracing_on", "0")
-        if self._began is not None:
-            self._reader.join(_LAST_WAIT_S)
+        with self._lock:
+            if self._is_over.is_set():
+                return
+            self._is_over.set()
+            with contextlib.suppress(TraceError):
+                _write(self._instance / "tracing_on", "0")
+            if self._began is not None:
+                self._reader.join(_LAST_WAIT_S)
 
     def _read(self) -> None:
         try:

@@ -53,12 +53,10 @@ def test_it_says_which_run_of_which_worker_has_it(
 
 
 def test_the_gauge_of_luns_counts_it_too(run: Run) -> None:
-    assert {lun.worker: lun.is_in_use for lun in read_gauges().luns} == {
-        "host-a": True,
-        "host-b": True,
-    }
+    in_use = {worker: lun["is_in_use"] for (worker, _), lun in read_gauges().luns.items()}
+    assert in_use == {"host-a": True, "host-b": True}
     lifecycle.reap_lost(after_silence())
-    assert not any(lun.is_in_use for lun in read_gauges().luns)
+    assert not any(lun["is_in_use"] for lun in read_gauges().luns.values())
 
 
 def test_it_is_free_when_that_run_has_ended(client: Client, run: Run, admin_user: User) -> None:
