@@ -5,9 +5,9 @@ fail when it cannot be had. ``site`` is a live server on the tests' database, ``
 page that fails its test when the page complains.
 """
 
-import gc
 import signal
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from functools import cache
@@ -21,95 +21,32 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect
+from xdist.scheduler import LoadScopeScheduling
 
+from tests.python_memory import pytest_collection, pytest_runtest_protocol
 from tests.services.browser import SharedChromium, chromium_path
 from tests.services.dockerd import Dockerd, docker_daemon
 from tests.services.image import build_runner_image, runner_store
 from tests.services.postgres import postgres
 from tests.services.redis import redis
 from tests.services.server import asgi_server
+from tests.statements import listed_tests
 
-# Collecting keeps thousands of objects: Python's own threshold of 700 costs a third of that work.
-gc.set_threshold(50_000, 10, 10)
-
-TESTS = Path(__file__).parent
-SERVICES = {"docker", "browser", "postgres", "redis", "root", "systemd", "install"}
-"""Markers of tests that need more than Python."""
-ON_SQLITE_TOO = (
-    "test_rights.py",  # asks every page and every call of the API, with rows of everything
-    "accounts/sign_in/test_email.py",
-    "accounts/sign_in/test_sign_in.py",
-    "accounts/test_host_commands.py",
-    "catalog/workers/",
-    "catalog/workloads/",
-    "compare/permalinks/test_withdrawing.py",
-    "compare/profiles/test_records.py",
-    "compare/watches/test_watches.py",
-    "flushing/",
-    "imports/test_accepted_columns.py",
-    "imports/test_commit.py",
-    "imports/test_discarding.py",
-    "imports/test_histogram_logs.py",
-    "imports/test_names_of_tests.py",
-    "imports/test_renamed_tests.py",
-    "imports/test_reread.py",
-    "operations/",
-    "platform/",
-    "studies/activity/",
-    "studies/jobs/test_submitting.py",
-    "studies/runs/test_clients.py",
-    "studies/runs/test_control.py",
-    "studies/runs/test_leases.py",
-    "studies/runs/test_lifecycle.py",
-    "studies/runs/test_races.py",
-    "studies/scores/test_measurements.py",
-    "studies/scores/test_queries.py",
-    "studies/triggers/test_ordering.py",
-    "studies/views/test_search.py",
-)
-"""Database tests that run on SQLite too: what their paths in tests/ begin with.
-
-Pages, calls, and for each app the tests of its states, locks and searches. Every model is in it:
-tests/platform/test_databases.py.
-"""
-GROUPS = {
-    "crash": ("crash/",),
-    "disks": ("runner/execution/", "catalog/"),
-    "daemons": ("runner/",),
-    "stack": ("deploy/",),
-    "backups": ("deploy/test_backup.py",),
-    "guests": ("guest/", "hosts/", "runner/guests/test_guest"),
-    "installation": ("first_start/",),
-    "workloads": ("core/workloads/",),
-    "axe": ("browser/test_accessibility.py",),
-    "browsers": (),
-    "services": ("services/",),
-    "rights": ("test_rights.py",),
-    "calls": ("api/protocol/test_schema.py",),
-    "texts": (
-        "core/formats/test_anything.py",
-        "core/formats/test_hostile.py",
-        "core/traces/test_hostile.py",
-    ),
-}
-"""Slow tests by what paths begin with. A group shares one process, and so what it boots.
-
-They start in this order, before all others. Browser tests of any other path are in `browsers`.
-"""
-LONG = (
-    "client/",
-    "core/formats/",
-    "core/traces/test_hostile.py",
-    "deploy/",
-    "runner/agent/",
-    "runner/guests/",
-    "runner/host/",
-    "serving/",
-)
-"""Tests that compute for long or start processes: not in `make test-quick`, as property tests."""
+__all__ = ["pytest_collection", "pytest_runtest_protocol"]  # hooks that others define
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--database",
+        action="store_true",
+        help="run only the tests that use the database, without Docker, Chromium and root; of a "
+        "parametrized one not the variants after the first that --after-database runs",
+    )
+    parser.addoption(
+        "--after-database",
+        action="store_true",
+        help="run every test; of a parametrized one that --database runs, every fourth variant",
+    )
     parser.addoption(
         "--contenders",
         action="store_true",
@@ -128,61 +65,122 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.loadscopereorder = False  # xdist keeps the order that is made below
 
 
+# Folders without tests of the database, or whose tests show the same on any: the command line asks
+# a site over HTTP. For tests of other folders the marker same_on_any_database says so.
+NOT_OF_A_DATABASE = ("browser", "core", "crash", "deploy", "figures", "first_start", "hosts")
+SAME_ON_ANY_DATABASE = ("client", "runner")
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    is_contenders = collection_path == TESTS / "contenders"
-    return (is_contenders and not config.getoption("--contenders")) or None
+    """What --database has nothing of is not even read, nor what --contenders alone runs."""
+    if Path(__file__).parent / "contenders" in (collection_path, *collection_path.parents):
+        return not config.getoption("--contenders") or None
+    if not config.getoption("--database") or collection_path.parent != Path(__file__).parent:
+        return None
+    return collection_path.name in NOT_OF_A_DATABASE + SAME_ON_ANY_DATABASE or None
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, None, None]:
-    """Mark by fixture and path, and order: slow groups first."""
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
+    """Mark by fixture, choose by what touches the database, and order by lane."""
+    is_recorded = config.pluginmanager.hasplugin("tests.statements")
+    asked_by_others = frozenset() if is_recorded else listed_tests()
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         for fixture, marker in _MARKED_BY_FIXTURE.items():
             if fixture in fixtures:
                 item.add_marker(marker)
-        if any(marker.name in SERVICES for marker in item.iter_markers()):
-            item.add_marker("services")
-        elif _uses_the_database(item):
-            item.add_marker("database")
-            if _path(item).startswith(ON_SQLITE_TOO):
-                item.add_marker("sqlite")
-        if _path(item).startswith(LONG):
-            item.add_marker("long")
-        item.add_marker(pytest.mark.xdist_group(_group_of(item)))
+        if item.nodeid in asked_by_others:
+            item.add_marker("same_on_any_database")
     yield  # -m chooses by marker, and pytest-django sorts by kind of database access
     # While Chromium is there, so is an event loop in the thread, which async_to_sync of other tests
     # refuses: browser tests come in one piece. What module_db writes stays until its file ends, and
     # keeps SQLite's one lock for writing, so that what has a server comes before it.
-    order = {name: place for place, name in enumerate(GROUPS)}
-    items.sort(
-        key=lambda item: (
-            order.get(_group_of(item), len(order)),
-            _has_rows_of_its_file(item),
-            _is_browser_test(item),
-        )
-    )
-    for item in items:
-        if _has_rows_of_its_file(item) and _has_transactions(item):
-            raise pytest.UsageError(f"{item.nodeid} has transactions, and rows of module_db")
+    items.sort(key=lambda item: (_has_rows_of_its_file(item), _is_browser_test(item)))
+    _refuse_misplaced(items)
+    left_out: set[pytest.Item] = set()
+    if config.getoption("--database"):
+        left_out = {item for item in items if not _is_database_test(item)}
+        left_out |= {item for item, place in _variants(items) if place and place % 4 == 0}
+    elif config.getoption("--after-database"):
+        left_out = {item for item, place in _variants(items) if place % 4}
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
+    if getattr(config.option, "loadgroup", False):  # what --dist=loadgroup is in xdist's processes
+        for item in items:
+            path = _path(item.nodeid)
+            if _is_browser_test(item) and lane_of(path) not in (BROWSERS, AXE):
+                raise pytest.UsageError(f"{path} has browser tests and imports no Playwright")
+    if hasattr(config, "workerinput"):  # in a process of xdist
+        counts = Counter(_path(item.nodeid) for item in items)
+        has_lanes = getattr(config.option, "loadgroup", False)
+        items.sort(key=lambda item: place_of(_path(item.nodeid), counts, has_lanes))
 
 
-def _group_of(item: pytest.Item) -> str:
-    return group_of(_path(item), _is_browser_test(item))
+BROWSERS, AXE = "browsers", "axe"
+# Each starts when a process is free, in this order: those that take longest first. A name is what
+# paths in tests/ begin with. What has a browser is in one of two lanes, because of its event loop.
+LANES = {
+    "kills": ("crash/",),
+    "disks": ("runner/execution/", "catalog/"),
+    "daemons": ("runner/",),
+    "stack": ("deploy/",),
+    BROWSERS: (),
+    "guests": ("guest/", "hosts/", "runner/guests/test_guest"),
+    "installation": ("first_start/",),
+    "workloads": ("core/workloads/",),
+    AXE: ("browser/test_accessibility.py",),
+}
+# Of what is in no lane the first, each file by itself: a process that begins one of them when the
+# others have nothing left to do would keep them waiting for a minute.
+LONG = ("test_rights.py", "api/protocol/test_schema.py", "client/")
+
+
+class Lanes(LoadScopeScheduling):  # type: ignore[misc]
+    """What runs beside each other with ``pytest -n 5 --dist loadgroup``: lanes, then files.
+
+    A lane is one process from its first to its last test, so that services are started once. Lanes
+    wait for disks, boots and browsers more than they compute; files that need no service fill that
+    time and the rest.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return lane_of(_path(nodeid))
 
 
 @cache
-def group_of(path: str, is_browser: bool) -> str:
-    """Name of the tests that run in one process after each other: a slow group, else a file."""
-    starts = {start: name for name in GROUPS for start in GROUPS[name] if path.startswith(start)}
-    group = starts[max(starts, key=len)] if starts else ""
-    if is_browser and group != "axe":
-        return "browsers"
-    return group or path.removesuffix(".py").replace("/", ".")
+def lane_of(path: str) -> str:
+    """The lane of a file of tests; the file itself when it is of none."""
+    here = path.removeprefix("tests/")
+    matches = [(len(name), lane) for lane in LANES for name in LANES[lane] if here.startswith(name)]
+    lane = max(matches)[1] if matches else path
+    if lane != AXE and "playwright" in Path(__file__).parent.parent.joinpath(path).read_text():
+        return BROWSERS
+    return lane
 
 
-def _path(item: pytest.Item) -> str:
-    return item.nodeid.partition("::")[0].removeprefix("tests/")
+def place_of(path: str, counts: Counter[str], has_lanes: bool) -> tuple[int, int]:
+    """When a file begins, as a key of sorting: what takes longest first.
+
+    Lanes in their order, then ``LONG``, then files by their number of tests.
+    """
+    lane = lane_of(path)
+    if has_lanes and lane in LANES:
+        return list(LANES).index(lane), 0
+    is_long = path.removeprefix("tests/").startswith(LONG)
+    return len(LANES) + (not is_long), -counts[path]
+
+
+def _path(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Lanes | None:
+    return Lanes(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 # The same examples each time, however long a busy machine takes for one: what is tried by chance
@@ -219,11 +217,38 @@ def _has_transactions(item: pytest.Item) -> bool:
     )
 
 
-def _uses_the_database(item: pytest.Item) -> bool:
+def _is_database_test(item: pytest.Item) -> bool:
+    markers = {marker.name for marker in item.iter_markers()}
+    if markers & {"docker", "browser", "root", "postgres", "same_on_any_database"}:
+        return False
     fixtures = set(getattr(item, "fixturenames", ()))
-    return item.get_closest_marker("django_db") is not None or bool(
-        fixtures & {"db", "transactional_db", "site"}
-    )
+    return "django_db" in markers or bool(fixtures & {"db", "transactional_db", "site"})
+
+
+def _refuse_misplaced(items: list[pytest.Item]) -> None:
+    for item in items:
+        folder = _path(item.nodeid).removeprefix("tests/").partition("/")[0]
+        if folder in NOT_OF_A_DATABASE and _is_database_test(item):
+            raise pytest.UsageError(f"{item.nodeid} would not run on PostgreSQL: see conftest.py")
+        if _has_rows_of_its_file(item) and _has_transactions(item):
+            raise pytest.UsageError(f"{item.nodeid} has transactions, and rows of module_db")
+
+
+def _variants(items: list[pytest.Item]) -> Iterator[tuple[pytest.Item, int]]:
+    """Tests of the database with their place among the variants of each, from 0.
+
+    Never tests with transactions of their own: there the databases' locks are what is asked about.
+    """
+    counts: Counter[str] = Counter()
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        place = counts[name]
+        counts[name] += 1
+        mark = item.get_closest_marker("django_db")
+        has_transactions = mark is not None and mark.kwargs.get("transaction")
+        folder = _path(item.nodeid).removeprefix("tests/").partition("/")[0]
+        if _is_database_test(item) and not has_transactions and folder not in SAME_ON_ANY_DATABASE:
+            yield item, place
 
 
 @pytest.fixture(scope="module")

@@ -491,6 +491,7 @@ def views(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, Callab
             yield before + str(entry.pattern), entry.callback
 
 
+@pytest.mark.same_on_any_database
 def test_every_address_is_in_one_table() -> None:
     addresses = [*READ_BY_ALL, *SIGNED_IN, *POSTS, *API_WRITES, *OTHER]
     assert len(addresses) == len(set(addresses))
@@ -597,6 +598,7 @@ def counts() -> list[object]:
     ]
 
 
+@pytest.mark.same_on_any_database
 def test_anybody_reads_what_is_open(client: Client, ids: dict[str, object]) -> None:
     for address, status in READ_BY_ALL.values():
         path = "/" + address.format(**ids)
@@ -781,6 +783,7 @@ def test_every_call_of_the_api_is_in_one_table() -> None:
     assert calls == written | read | API_CALLS.keys()
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("role", ROLES, ids=str)
 def test_each_role_calls_what_it_may(role: Role | None, ids: dict[str, object]) -> None:
     """The calls of ``API_CALLS`` with a token of somebody to whom nothing here belongs."""
@@ -911,6 +914,7 @@ def assert_is_refused(response: Any, role: Role | None, path: str, where: str) -
 WALKS = [*((True, role) for role in ROLES), (False, None), (False, Role.VIEWER)]
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize(
     ("is_anonymous_reading", "role"),
     WALKS,
@@ -965,6 +969,7 @@ def test_each_role_may_what_it_needs_and_is_offered_nothing_more(
     assert refused == set()
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("role", list(Role), ids=str)
 def test_no_empty_page_offers_what_is_refused(role: Role) -> None:
     client, user = Client(), person(role)

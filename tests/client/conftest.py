@@ -1,6 +1,5 @@
 """The command line as a process of its own, against a real server."""
 
-import json
 import os
 import pty
 import select
@@ -9,9 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from django.conf import settings
@@ -24,41 +21,6 @@ from tests.runner.conftest import lun_file, make_host
 __all__ = ["lun_file", "make_host"]
 CLIENT = Path(settings.BASE_DIR) / "client"
 Values = dict[str, list[float]]
-PRELOADED = """
-import json, os, runpy, signal, sys
-from fsbench import cli, local
-for line in sys.stdin:
-    order = json.loads(line)
-    child = os.fork()
-    if child:
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-        continue
-    os.chdir(order["cwd"])
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        file = os.path.join(order["streams"], name)
-        os.dup2(os.open(file, os.O_RDWR | os.O_CREAT, 0o600), number)
-    sys.stdin = open(0)
-    os.environ.clear()
-    os.environ.update(order["environment"])
-    sys.argv = ["fsbench", *order["arguments"]]
-    signal.alarm(120)
-    runpy.run_module("fsbench", run_name="__main__", alter_sys=True)
-"""
-
-
-@cache
-def preloaded() -> "subprocess.Popen[str]":
-    """A Python that has imported the command, and forks for each call.
-
-    A new Python and its imports take 0.45 s of a processor, 300 times.
-    """
-    return subprocess.Popen(
-        [sys.executable, "-c", PRELOADED],
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(CLIENT), "LANG": "C.UTF-8"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
 
 
 @dataclass
@@ -83,28 +45,14 @@ class Command:
     def __call__(
         self, *arguments: object, stdin: str = "", **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        variables = self.environment(**environment)
-        words = list(map(str, arguments))
-        if any(name.startswith("PYTHON") for name in environment):  # read when a Python starts
-            return subprocess.run(
-                [sys.executable, "-m", "fsbench", *words],
-                env=variables,
-                input=stdin,
-                capture_output=True,
-                text=True,
-                timeout=120,
-            )
-        server = preloaded()
-        assert server.stdin is not None
-        assert server.stdout is not None
-        with TemporaryDirectory() as folder:
-            Path(folder, "stdin").write_text(stdin)
-            order = {"arguments": words, "environment": variables}
-            order |= {"cwd": str(Path.cwd()), "streams": folder}
-            print(json.dumps(order), file=server.stdin, flush=True)
-            code = int(server.stdout.readline())
-            said = [Path(folder, name).read_text() for name in ("stdout", "stderr")]
-        return subprocess.CompletedProcess(words, code, *said)
+        return subprocess.run(
+            [sys.executable, "-m", "fsbench", *map(str, arguments)],
+            env=self.environment(**environment),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
 
     def on_terminal(
         self, *arguments: object, typed: str = "", columns: int = 100, **environment: str

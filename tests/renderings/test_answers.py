@@ -161,6 +161,7 @@ def test_it_is_as_old_as_the_day_at_most(
     assert drawn_up == ["write", "_json"] * 2
 
 
+@pytest.mark.same_on_any_database
 def test_every_file_is_told_apart_by_what_it_says_alone(
     client: Client, ada: User, lab: Study, drawn_up: list[str]
 ) -> None:
@@ -201,6 +202,7 @@ def test_what_cannot_be_drawn_up_says_what_to_do(
     assert "choose fewer tests" in call.json()["detail"]
 
 
+@pytest.mark.same_on_any_database
 def test_every_address_that_draws_something_up_goes_the_way_of_such(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

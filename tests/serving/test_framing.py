@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.same_on_any_database]
 HIDDEN = b"GET /glossary/ HTTP/1.1\r\nHost: localhost\r\n\r\n"
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
 

@@ -24,6 +24,7 @@ def test_the_page_loads_nothing_from_elsewhere(client: Client, db: None) -> None
     assert not re.search(r"<script>|<script [^>]*>[^<]", text)
 
 
+@pytest.mark.same_on_any_database
 def test_the_description_is_made_once_for_each_prefix(
     client: Client, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -149,6 +149,7 @@ for more in ({"REMOTE_ADDR": "192.0.2.1"}, {"REMOTE_ADDR": "192.0.2.2"} | wrong)
 """
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("has_redis", "second"),

@@ -45,6 +45,7 @@ def walked(client: Client, fields: dict[str, object]) -> dict[str, Any]:
     return answers
 
 
+@pytest.mark.same_on_any_database
 @pytest.mark.parametrize("who", ["a stranger", "whose all of it is"])
 def test_every_address_is_closed_to_caches(who: str, ada: User, ids: dict[str, object]) -> None:
     client = Client()
