@@ -85,8 +85,8 @@ class ParsedValue:
 
     ``test`` is a name of the contract (write, rewrite, ...) or the tool's own. Sizes are KB of 1024
     bytes, or None. What the file says of its run is in ``filesystem``, ``configuration``,
-    ``hardware``, ``kernel``, ``repeat`` and ``block`` (a round). Tools' output counts its repeats
-    from 1.
+    ``hardware``, ``kernel``, ``repeat`` and ``block`` (a round). Repeats of tools' output
+    count from 1.
 
     ``load`` is as ``load_text`` writes it, "" if unknown. ``samples`` are the values of the
     intervals. ``is_steady``: whether the tool says that it reached its steady state; None: it had

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
-
-from pydantic import TypeAdapter
+from typing import Any, TypeVar
 
 from fsbench_web.core.numbers import scale_of
 from fsbench_web.core.scoring.profiles.definition import RATIO, TOGETHER
 
+Kind = TypeVar("Kind")
 MOST_NAMED = 6
 SMALLER_DATA_SET = "smaller_data_set"
 """A cell was measured by direct I/O on less data than its files hold."""
@@ -181,7 +180,20 @@ class WorkAnswer:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "WorkAnswer":
         """The inverse of ``as_dict``; what another version wrote besides is left out."""
-        return _STORED.validate_python(data)
+        values = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
+        values |= {
+            "parts": tuple(PartWords(**part) for part in data["parts"]),
+            "coverage": tuple(_read(Coverage, entry) for entry in data["coverage"]),
+            "nearest": tuple(
+                _read(
+                    NearestCell, cell | {"values": [_read(NearestValue, v) for v in cell["values"]]}
+                )
+                for cell in data["nearest"]
+            ),
+        }
+        return _read(cls, values)
 
 
-_STORED = TypeAdapter(WorkAnswer)
+def _read(kind: type[Kind], data: Mapping[str, Any]) -> Kind:
+    """A dataclass of JSON, with lists as tuples."""
+    return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in data.items()})
