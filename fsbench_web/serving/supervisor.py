@@ -237,7 +237,10 @@ def _shared_counters(processes: int) -> Iterator[None]:
         return
     with TemporaryDirectory(prefix="fsbench-counters-") as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
-        yield
+        try:
+            yield
+        finally:
+            del os.environ["PROMETHEUS_MULTIPROC_DIR"]
 
 
 def _is_make_that_catches_interrupts(status: Path) -> bool:

@@ -13,7 +13,7 @@ def test_the_documented_job_has_each_journal_mode_of_each_file_system() -> None:
     section = GUIDE.read_text("utf-8").split("## Write by journal mode")[1]
     (document,) = re.findall(r"```yaml\n(.*?)```", section, re.S)
     plan = expand(read(document))
-    assert plan.problems == {}
+    assert plan.unreadable == {}
     assert {
         (configuration.filesystem, configuration.options["journal_mode"])
         for configuration in plan.configurations
