@@ -99,8 +99,8 @@ _ODD = re.compile(
     r"[-+]?(?:nan|inf(?:inity)?|1\.#(?:inf|ind|qnan|snan)0*)"
     r"(?=$|[^a-z_]|[kmgt](?![a-z])|[kmgt]?i?b(?:/s|its?\b|ytes?\b)|[mun]?s(?:ec)?\b)"
     r"|-(?=\.?[0-9]))"
-    r"|\[/?(?:b|i|u|s|code|quote|color|size|font|list)(?:=[^\]\n]{0,40})?\]"
-    r"|</?(?:b|i|em|strong|code|tt|pre|span|br)(?: [^<>\n]{0,80})?/?>",
+    r"|\[(?=[/bcfilqsu])/?(?:b|i|u|s|code|quote|color|size|font|list)(?:=[^\]\n]{0,40})?\]"
+    r"|<(?=[/bceipst])/?(?:b|i|em|strong|code|tt|pre|span|br)(?: [^<>\n]{0,80})?/?>",
     re.IGNORECASE,
 )
 

@@ -40,7 +40,7 @@ _FORMAT = "iozone"
 _BANNER = "Iozone: Performance Test of File I/O"
 _VERSION = re.compile(r"Version \$Revision: ([0-9][0-9.]*)")
 _COMMAND = re.compile(r"Command line used: .")
-_UNIT = re.compile(r"Output is in ([A-Za-z /%]{1,80}?)(?<!\s)\.?\s*$")
+_UNIT = re.compile(r"Output is in (?=[A-Za-z /%]{1,80}+\.?\s*$)([A-Za-z /%]{1,80}?)(?<!\s)\.?\s*$")
 _DEFAULT_UNIT = "KB/s"
 _UNITS = {
     "kbytes/sec": "KB/s",
