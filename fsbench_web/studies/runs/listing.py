@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache, reduce
 from operator import or_
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import QueryDict
@@ -25,8 +25,26 @@ STATES = [
 ]
 
 
+class AddressFilter:
+    """Base of data classes: filters of a list by their names in the address; "" takes all."""
+
+    @classmethod
+    def from_query(cls, query: QueryDict) -> Self:
+        # PostgreSQL refuses NUL in any text, also in one that is only looked for.
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        return cls(
+            **{name: query.get(name, "").strip().replace("\x00", "\ufffd") for name in names}
+        )
+
+    def to_query(self) -> str:
+        """The query string without empty values."""
+        query = QueryDict(mutable=True)
+        query.update({name: value for name, value in vars(self).items() if value})
+        return query.urlencode()
+
+
 @dataclass(frozen=True)
-class RunFilter:
+class RunFilter(AddressFilter):
     """Which runs to list; an empty value takes all. ``state`` is a state or ``unfinished``. ``job``
     is a number, ``runs`` are numbers with commas.
     """
@@ -39,25 +57,11 @@ class RunFilter:
     runs: str = ""
 
     @classmethod
-    def from_query(cls, query: QueryDict) -> "RunFilter":
-        if query.get("order"):  # as addresses said of before a job was called that
+    def from_query(cls, query: QueryDict) -> Self:
+        if query.get("order"):  # the old name of a job in addresses
             query = query.copy()
             query["job"] = query.get("job", "") or query.get("order", "")
-        # PostgreSQL refuses NUL in any text, also in one that is only looked for.
-        return cls(
-            **{
-                name: query.get(name, "").strip().replace("\x00", "\ufffd")
-                for name in cls.__dataclass_fields__
-            }
-        )
-
-    def to_query(self) -> str:
-        """The query string without empty values."""
-        query = QueryDict(mutable=True)
-        for name in self.__dataclass_fields__:
-            if getattr(self, name):
-                query[name] = getattr(self, name)
-        return query.urlencode()
+        return super().from_query(query)
 
     def apply(self, runs: QuerySet[Run]) -> QuerySet[Run]:
         """The runs that match every filter. A value that nothing can have matches nothing."""

@@ -1,21 +1,21 @@
 """Studies as lists show them: which, in which order, and with how much in each."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, F, IntegerField, Max, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from django.http import QueryDict
 
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Score, Series, Study
+from fsbench_web.studies.runs.listing import AddressFilter
 
 MOST_CHOICES = 2000
 SORTS = {"": "newest first", "latest": "latest run first", "title": "title"}
 
 
 @dataclass(frozen=True)
-class StudyFilter:
+class StudyFilter(AddressFilter):
     """Which studies to list, as the address says it; an empty value takes all."""
 
     q: str = ""
@@ -24,18 +24,6 @@ class StudyFilter:
     tag: str = ""
     sort: str = ""
     archived: str = ""
-
-    @classmethod
-    def from_query(cls, query: QueryDict) -> "StudyFilter":
-        # PostgreSQL refuses NUL in any text.
-        names = [field.name for field in fields(cls)]
-        return cls(**{name: query.get(name, "").replace("\x00", "").strip() for name in names})
-
-    def to_query(self) -> str:
-        """The query string without empty values."""
-        query = QueryDict(mutable=True)
-        query.update({name: value for name, value in vars(self).items() if value})
-        return query.urlencode()
 
     def apply(self, studies: QuerySet[Study]) -> QuerySet[Study]:
         """The ``own_studies`` that match every filter, in the order that is asked for."""
