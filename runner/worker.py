@@ -430,7 +430,8 @@ def identity(entry: LunEntry, number: int | None) -> list[list[str]]:
 
 
 def _identity_of_device(number: int) -> Iterator[tuple[str, str]]:
-    labels = {"model": "Model", "serial": "Serial", "wwn": "WWN", "tran": "Transport"}
+    labels = {"model": "Model", "rev": "Firmware", "serial": "Serial", "wwn": "WWN"}
+    labels |= {"tran": "Transport"}
     identity = device_aliases.disk_identity(number)
     for key, label in labels.items():
         if identity.get(key):

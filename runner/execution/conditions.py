@@ -134,6 +134,8 @@ def system_facts() -> dict[str, list[list[str]]]:
         ["Turbo", turbo()],
         ["Idle states", idle_states()],
     ]
+    if microcode := microcode_of(text_of("/proc/cpuinfo")):
+        facts["Processor microcode"] = [["Revision", microcode]]
     folder = Path("/sys/devices/system/cpu/vulnerabilities")
     mitigations = [
         [path.name, text]
@@ -143,3 +145,8 @@ def system_facts() -> dict[str, list[list[str]]]:
     if mitigations:
         facts["Processor vulnerabilities and mitigations"] = mitigations
     return facts
+
+
+def microcode_of(cpuinfo: str) -> str:
+    """The revisions of all processors, each once; "" where the kernel does not say."""
+    return ", ".join(sorted(set(re.findall(r"^microcode\s*:\s*(\S+)$", cpuinfo, re.M))))

@@ -382,8 +382,8 @@ def is_read_only(number: int) -> bool:
 
 
 def identity(number: int) -> dict[str, str]:
-    """serial, wwn, model and transport as far as the host can tell. Raises ToolError."""
-    columns = "SERIAL,WWN,MODEL,TRAN"
+    """serial, wwn, model, rev (firmware) and tran (transport) as far as known. Raises ToolError."""
+    columns = "SERIAL,WWN,MODEL,REV,TRAN"
     output = run_tool("lsblk", "--nodeps", "--json", "-o", columns, path_of(number))
     device = json.loads(output)["blockdevices"][0]
     return {key: str(value).strip() for key, value in device.items() if value}

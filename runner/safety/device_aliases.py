@@ -122,7 +122,7 @@ def bases(number: int) -> set[int]:
 
 
 def disk_identity(number: int) -> dict[str, str]:
-    """serial, wwn, model and transport; of a multipath device those of the disk that its paths lead
+    """As blockdev.identity; of a multipath device those of the disk that its paths lead
     to, which lsblk(8) does not say of it. Raises ToolError.
     """
     identity = blockdev.identity(number)

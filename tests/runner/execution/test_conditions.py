@@ -105,3 +105,11 @@ def test_what_is_held_of_the_processors_stands_with_the_run(
     # What can be held depends on the machine; that it was tried is said in any case.
     assert bool(run.conditions.get("processors")) is holds
     assert not (host.config.processor_notes / "note.json").exists()
+
+
+def test_the_microcode_of_all_processors_is_named_once() -> None:
+    """Intel's and AMD's lines in proc_cpuinfo(5); a virtual processor may have none."""
+    cpuinfo = "model name\t: EPYC\nmicrocode\t: 0xa20120a\n\nmicrocode\t: 0xa20120a\n"
+    assert conditions.microcode_of(cpuinfo) == "0xa20120a"
+    assert conditions.microcode_of(cpuinfo + "microcode\t: 0xa201025\n") == "0xa201025, 0xa20120a"
+    assert conditions.microcode_of("model name\t: Cortex-A72\n") == ""
