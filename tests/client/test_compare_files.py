@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import fsbench
+import pandas
+import pyarrow.parquet
 import pytest
 from fsbench import cli
 from fsbench.local.problems import NothingToRead
@@ -340,6 +342,24 @@ class TestNumbers:
         assert run("read", file, "--csv") == 0
         [row] = csv.DictReader(io.StringIO(capsys.readouterr().out))
         assert row["configuration"] == "'=1+1"
+
+    def test_parquet_and_data_frames_hold_every_number(
+        self, run: Run, results: Path, tmp_path: Path
+    ) -> None:
+        numbers = fsbench.read(results)
+        rows = [one._asdict() for one in numbers]
+        assert run("read", results, "--parquet", tmp_path / "x.parquet") == 0
+        table = pyarrow.parquet.read_table(tmp_path / "x.parquet")
+        assert table.to_pylist() == numbers.to_arrow().to_pylist() == rows
+        units = {field.name: (field.metadata or {}).get(b"unit") for field in table.schema}
+        assert units["record_size_kb"] == units["file_size_kb"] == b"KB of 1024 bytes"
+        assert units["value"] == b"in the unit of the column unit"
+        assert numbers.to_polars().to_dicts() == rows
+        frame = numbers.to_pandas()
+        assert list(frame["value"]) == [row["value"] for row in rows]
+        assert [None if pandas.isna(kb) else kb for kb in frame["file_size_kb"]] == [
+            row["file_size_kb"] for row in rows
+        ]
 
     def test_parquet_says_what_to_install(
         self, run: Run, results: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any

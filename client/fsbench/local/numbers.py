@@ -46,6 +46,7 @@ class Number(NamedTuple):
 
 
 _OF_VALUES = Number._fields[3:]
+_WHOLES = ("line", "record_size_kb", "file_size_kb", "repeat")
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,8 @@ class Numbers:
     def to_pandas(self) -> "pandas.DataFrame":
         """A data frame of pandas. Needs pandas."""
         pandas = _module("pandas", "pandas")
-        return pandas.DataFrame.from_records(list(self), columns=Number._fields)
+        frame = pandas.DataFrame.from_records(list(self), columns=Number._fields)
+        return frame.astype(dict.fromkeys(_WHOLES, "Int64"))
 
     def to_polars(self) -> "polars.DataFrame":
         """A data frame of Polars. Needs polars."""
@@ -132,8 +134,7 @@ def _schema(arrow: Any) -> Any:
 
 def _kinds(real: Any, whole: Any, text: Any) -> dict[str, Any]:
     """What the values of each column are, in the types of a library."""
-    wholes = ("line", "record_size_kb", "file_size_kb", "repeat")
-    return dict.fromkeys(Number._fields, text) | dict.fromkeys(wholes, whole) | {"value": real}
+    return dict.fromkeys(Number._fields, text) | dict.fromkeys(_WHOLES, whole) | {"value": real}
 
 
 def _batch(arrow: Any, schema: Any, rows: list[Number]) -> Any:
