@@ -27,6 +27,7 @@ import scipy  # its parts are loaded when they are asked for
 from benchmarks.simulations.seeded_causes import SEEDS, Try, run_try
 from fsbench_web.core.activity.costs import COSTS, WAITS
 from fsbench_web.core.explanation import RunCosts, explained
+from fsbench_web.core.stats.intervals import share_interval
 
 SEED = 20_261_122
 TRIALS = 4000
@@ -78,13 +79,6 @@ def count_hits(
     return differing, first
 
 
-def exact_interval(hits: int, trials: int) -> tuple[float, float]:
-    """Of a share, at 95% (Clopper and Pearson)."""
-    low = float(scipy.stats.beta.ppf(0.025, hits, trials - hits + 1)) if hits else 0.0
-    high = float(scipy.stats.beta.ppf(0.975, hits + 1, trials - hits)) if hits < trials else 1.0
-    return low, high
-
-
 def is_refuted(hits: int, trials: int) -> bool:
     """Whether so many would hardly come of a share of LEVEL, among all that are looked at."""
     chance = float(scipy.stats.binom.sf(hits - 1, trials, LEVEL))
@@ -98,7 +92,7 @@ def simulate(trials: int) -> bool:
         for design in HOW:
             differing, _ = count_hits(draw, count, design, {}, trials)
             is_kept = is_kept and not is_refuted(differing, trials)
-            low, high = (100 * end for end in exact_interval(differing, trials))
+            low, high = (100 * end for end in share_interval(differing, trials))
             print(
                 f"{count:>3} {design}: anything differs where nothing does in "
                 f"{100 * differing / trials:.2f} ({low:.2f} to {high:.2f})",

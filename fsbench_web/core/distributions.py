@@ -26,6 +26,11 @@ def bdtrik(probability: float, tries: float, share: float) -> Any:
     return _special().bdtrik(probability, tries, share)
 
 
+def betaincinv(a: float, b: float, probability: float) -> Any:
+    """The quantile of the beta distribution."""
+    return _special().betaincinv(a, b, probability)
+
+
 def ndtr(deviations: Any) -> Any:
     """Probability of the standard normal distribution up to ``deviations``."""
     return _special().ndtr(deviations)

@@ -1,7 +1,6 @@
 """How the promise of explanations is held against a simulation
 (benchmarks/simulations/explanations.py)."""
 
-import pytest
 import scipy  # its parts are loaded when they are asked for
 
 from benchmarks.simulations import explanations
@@ -14,12 +13,6 @@ def test_a_share_of_five_percent_is_hardly_ever_refused_and_six_and_a_half_is() 
     assert scipy.stats.binom.sf(refused[0] - 1, trials, 0.05) * shares <= 0.01
     assert scipy.stats.binom.sf(refused[0] - 1, trials, 0.07) > 0.95
     assert 0.05 < refused[0] / trials < 0.065
-
-
-@pytest.mark.parametrize(("hits", "trials"), [(0, 40), (5, 100), (200, 4000), (40, 40)])
-def test_the_interval_of_a_share_is_the_exact_one(hits: int, trials: int) -> None:
-    expected = scipy.stats.binomtest(hits, trials).proportion_ci(0.95, method="exact")
-    assert explanations.exact_interval(hits, trials) == pytest.approx(tuple(expected))
 
 
 def test_without_a_difference_little_is_called_one() -> None:

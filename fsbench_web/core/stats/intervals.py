@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import fsum, isfinite, sqrt
 from typing import Any
 
-from fsbench_web.core.distributions import stdtrit
+from fsbench_web.core.distributions import betaincinv, stdtrit
 
 LEVEL = 0.95
 LEAST_REPEATS = 2  # one value has no interval
@@ -104,6 +104,14 @@ def autocorrelation(values: Sequence[float]) -> float | None:
     if square == 0:
         return None
     return fsum(a * b for a, b in pairwise(distances)) / square
+
+
+def share_interval(hits: int, tries: int) -> tuple[float, float]:
+    """The exact 95% interval of a share (C. J. Clopper and E. S. Pearson, Biometrika 26, 1934)."""
+    tail = (1 - LEVEL) / 2
+    low = float(betaincinv(hits, tries - hits + 1, tail)) if hits else 0.0
+    high = float(betaincinv(hits + 1, tries - hits, 1 - tail)) if hits < tries else 1.0
+    return low, high
 
 
 def intervals_of(scores: Mapping[str, Mapping[int, float]]) -> dict[str, Interval]:

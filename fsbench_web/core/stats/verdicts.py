@@ -437,6 +437,20 @@ def blocks_to_decide(
     return high - shared
 
 
+def detectable(deviation: float, blocks: int, margin_percent: float = EQUIVALENCE_PERCENT) -> float:
+    """The smallest logarithm of a ratio that ``blocks`` call a difference with a power of 0.8.
+
+    It must exceed both chance and what is called equivalent. ``deviation``: as in ``Verdict``.
+    """
+    error, freedom = deviation / sqrt(blocks), blocks - 1
+    power = float(stdtrit(freedom, POWER))
+    by_chance = error * (quantile(freedom) + power)
+    by_margin = log(1 + margin_percent / 100) - error * (
+        float(stdtrit(freedom, 1 - FALSE_ALARM)) - power
+    )
+    return max(by_chance, by_margin)
+
+
 def rounding_of(values: Sequence[float]) -> float:
     """The deviation that rounding makes, as a share of the mean; 0 of none, and around 0.
 

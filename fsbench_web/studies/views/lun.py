@@ -15,6 +15,7 @@ from fsbench_web.catalog.models import HardwareProfile, Lun
 from fsbench_web.catalog.views import hardware_page
 from fsbench_web.core.activity.costs import InvalidPrice, parsed_price
 from fsbench_web.studies.activity import pricing
+from fsbench_web.studies.jobs import aa_audit
 from fsbench_web.studies.runs import ledger
 
 RUNS_ON_A_PAGE = 50
@@ -31,8 +32,11 @@ def lun_ledger(request: HttpRequest, lun_id: int) -> HttpResponse:
     history = ledger.ledger(lun)
     runs = ledger.runs_of(lun).select_related("series__configuration", "series__workload")
     page = Paginator(runs.defer("commands"), RUNS_ON_A_PAGE).get_page(request.GET.get("page"))
+    counted = aa_audit.lun_audit(lun)
     context = {
         "lun": lun,
+        "audit": counted,
+        "audit_query": aa_audit.order_query(lun, counted),
         "ledger": history,
         "times_written": history.totals.times(lun.size_bytes),
         "figure": ledger.chart(history),
