@@ -5,7 +5,7 @@ what these two read. Method: docs/method.md#an-audit-of-a-machine.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,15 +100,16 @@ def _audited(lun: Lun) -> Iterator[tuple[dict[int, _Side], dict[int, _Side], str
         for score in Score.objects.filter(series__in=keys, unit=UNIT)
     }
     for by_limit in audited.values():
-        measure = _measure(by_limit[NAMES[0]])
-        found = {
-            limit: (series, _by_job(score))
-            for limit, series in by_limit.items()
-            if measure and (score := scores.get((series.pk, *measure))) is not None
-        }
-        if measure and found.keys() >= {*NAMES}:
-            names = {name: found.pop(name) for name in NAMES}
-            yield names, found, measure[0]
+        for measure in _measures(by_limit[NAMES[0]]):
+            found = {
+                limit: (series, _by_job(score))
+                for limit, series in by_limit.items()
+                if (score := scores.get((series.pk, *measure))) is not None
+            }
+            if found.keys() >= {*NAMES}:
+                names = {name: found.pop(name) for name in NAMES}
+                yield names, found, measure[0]
+                break
 
 
 def _circumstances(series: Series) -> tuple[Any, ...]:
@@ -120,15 +121,14 @@ def _circumstances(series: Series) -> tuple[Any, ...]:
     )
 
 
-def _measure(series: Series) -> tuple[str, str] | None:
-    """The test and category that decide, as in a race; None where nobody knows."""
+def _measures(series: Series) -> Sequence[tuple[str, str]]:
+    """What may decide, as in a race; the first that is a rate in UNIT does."""
     if series.workload is None:
-        return None
+        return []
     try:
-        workload = workload_of(series.workload.tool, series.workload.parameters)
+        return measures(workload_of(series.workload.tool, series.workload.parameters))
     except ParameterError:
-        return None
-    return next(iter(measures(workload)), None)
+        return []
 
 
 def _by_job(score: Score) -> dict[str, dict[str, float]]:
