@@ -392,7 +392,7 @@ def test_of_files_with_the_same_numbers_in_a_folder_the_fullest_is_read(sample: 
         assert file.source.read() == files[fullest][1]
         messages = [warning.message for warning in plan.warnings]
         assert messages.count(f"Not read: its numbers are those of {file.path}.") == len(some) - 1
-        assert sum("writes beside its results" in message for message in messages) == 1
+        assert sum("writes next to its results" in message for message in messages) == 1
         assert plan.all_problems == []
     # Whoever chooses files one by one gets what was chosen.
     chosen = unpack([(name, io.BytesIO(data)) for name, data in files])

@@ -26,8 +26,8 @@ Values = tuple[float, ...]
 Pair = tuple[float, float]
 """(what the LUN did by itself, the score in percent of it)"""
 NOT_MEASURED = (
-    "The LUN itself was measured beside none of these runs: there is no line of its own, and "
-    "whether a change is the disk cannot be told."
+    "No probe measured the LUN itself with these runs. fsbench cannot say whether a change is "
+    "the disk."
 )
 
 
@@ -84,8 +84,7 @@ class LunLine:
         was, is_now = percent_words(before), percent_words(after)
         if place in _changes(self.shares, margin_percent):
             return (
-                f"It is not the disk: the score went from {was} to {is_now} of what "
-                "the LUN does by itself."
+                f"It is not the disk: the score went from {was} to {is_now} of the LUN's own speed."
             )
         if place in _changes(self.points, margin_percent):
             return (
@@ -93,8 +92,8 @@ class LunLine:
                 f"{was} and {is_now} of it."
             )
         return (
-            f"Whether it is the disk cannot be told: the score was {was} of the LUN's own "
-            f"before and {is_now} after, and neither that nor the LUN changed for sure."
+            f"It may be the disk: the score was {was} of the LUN's own before and {is_now} after. "
+            "Neither that nor the LUN changed for sure."
         )
 
     def changes(self, margin_percent: float) -> list[tuple[int, float]]:

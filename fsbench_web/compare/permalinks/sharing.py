@@ -19,7 +19,7 @@ from fsbench_web.studies.models import Study
 KEPT_DAYS = 30
 """Days behind its last one in which the author of a permalink may still give it another."""
 
-NOT_YOURS = "Only whoever made a permalink, or an administrator, can withdraw or delete it."
+NOT_YOURS = "Only the author of a permalink, or an administrator, can withdraw or delete it."
 
 AnyUser = AbstractBaseUser | AnonymousUser
 

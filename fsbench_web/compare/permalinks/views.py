@@ -37,7 +37,7 @@ from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
 View = Callable[..., HttpResponse]
 NOT_INTACT = (
     "These numbers are not those that were shared: the stored row of {} was changed. "
-    "Restore it from a backup, or make the comparison anew.\n"
+    "Restore it from a backup, or make a new comparison.\n"
 )
 LISTED = 200
 
@@ -79,8 +79,8 @@ def visible_permalink(request: HttpRequest, key: str, *, to_withdraw: bool = Fal
     ):
         raise Http404(
             f'There is no permalink "{key}" that you may see. The address may be cut off or '
-            "mistyped, it may have been deleted, or you may have to sign in first: ask whoever "
-            "sent it, or make the comparison anew under Compare."
+            "mistyped, or somebody deleted the permalink. Sign in, ask the sender, or make a new "
+            "comparison under Compare."
         )
     return link
 

@@ -326,7 +326,7 @@ def _refusal(name: str, lines: list[str]) -> UnreadableFile:
     head = lines_to_look_at(lines)
     if unsupported.is_beside(head):
         message = (
-            "This is a report that Vdbench writes beside its results: fsbench reads "
+            "This is a report that Vdbench writes next to its results: fsbench reads "
             "flatfile.html, summary.html and totals.html."
         )
         return UnknownFormat([Problem(1, None, message)])
@@ -340,7 +340,7 @@ def _refusal(name: str, lines: list[str]) -> UnreadableFile:
         return UnknownFormat([Problem(1, None, message)])
     if unsupported.is_html(head):
         message = (
-            f"{name} is HTML, of which fsbench reads no tables. "
+            f"{name} is HTML, and fsbench reads no tables of HTML. "
             "Copy the table into a spreadsheet, or save it as CSV."
         )
         return UnknownFormat([Problem(1, None, message, code="html")])

@@ -100,7 +100,7 @@ class _Budget:
         if self.bytes > self.max_bytes:
             raise _unreadable(
                 f"The archive unpacks to more than {self.max_bytes // (1024 * 1024)} MB: import it "
-                "in parts, or let whoever runs this site raise FSBENCH_MAX_UPLOAD_MB."
+                "in parts, or ask the administrator to raise FSBENCH_MAX_UPLOAD_MB."
             )
         if self.bytes > _RATIO_FROM_BYTES and self.bytes > MAX_RATIO * self.packed_bytes:
             raise _unreadable(
@@ -157,7 +157,7 @@ def _checked_member(path: str, data: bytes) -> Member:
     if reason := unsupported.packed_problem(data):
         return Member(path, problem=reason)
     if (data.startswith(_NESTED) and not is_spreadsheet(data)) or _is_tar(data):
-        message = "An archive inside an archive is not unpacked. Import it by itself, or unpack it."
+        message = "An archive inside an archive is not unpacked. Import it alone, or unpack it."
         return Member(path, problem=message)
     return Member(path, data)
 

@@ -31,7 +31,7 @@ _TEXTS = (
     ),
     (
         re.compile(r"^\s*IOZONE: Performance Test of .*File I/O", re.IGNORECASE),
-        "This is IOzone 2.01 or older, whose output has no matrix of record and file sizes; "
+        "This is IOzone 2.01 or older: its output has no matrix of record and file sizes; "
         "fsbench reads IOzone from 2.02 on. Enter its numbers as a table "
         "(test,record_size_kb,file_size_kb,value,unit).",
     ),

@@ -215,7 +215,7 @@ class Collector:
                     other = quoted("; ".join(sorted({*settings} ^ {*before})), 200)
                     message = (
                         f"{value.test} is measured again with other settings. These differ in "
-                        f"{other}: import each by itself."
+                        f"{other}: import each alone."
                     )
                     self.refuse(value.line, message)
                     break

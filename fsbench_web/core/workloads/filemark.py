@@ -40,7 +40,7 @@ class Filemark(Workload):
     name = "filemark"
     about = (
         "PostMark's transactions on small files by rising numbers of threads, phase after phase "
-        "with the file system mounted anew between them, as the FREENIX paper of 2002 measured "
+        "with a new mount between them, as the FREENIX paper of 2002 measured "
         "them. fsbench's own program; its threads are processes."
     )
     paper = "FREENIX 2002"
@@ -176,7 +176,7 @@ class Filemark(Workload):
             "filemark-freenix-small-file",
             "filemark, FREENIX 2002, small files",
             "10,000 files of 512 to 10,000 bytes with 128 MB of memory, 1, 8, 64 and 128 threads, "
-            "up to 12 phases of 120 seconds each after 30 of warm-up: at most two hours.",
+            "up to 12 phases of 120 seconds each after 30 of warm-up. At most two hours.",
             {},
         ),
         Preset(

@@ -211,7 +211,7 @@ class FioDepths(SteadyFio):
             "fio-stream",
             "fio, sequential 1 MB",
             "Sequential reads and writes of 1 MB in a file of 2 GB at queue depths of 1, 8 and "
-            "32, a minute each after 5 seconds of warm-up: backups, media, restores.",
+            "32, a minute each after 5 seconds of warm-up. For backups, media, restores.",
             {"access": "sequential", "block_kb": 1024},
             question=STREAMING,
         ),

@@ -128,8 +128,8 @@ class Iozone(Workload):
         Preset(
             "iozone-direct",
             "IOzone, direct I/O",
-            "Records of 4 KB to 1 MB in files of 1 MB to 256 MB, opened with O_DIRECT: the page "
-            "cache is left out, so that the LUN itself is measured.",
+            "Records of 4 KB to 1 MB in files of 1 MB to 256 MB, opened with O_DIRECT. This "
+            "bypasses the page cache and measures the LUN itself.",
             {
                 "minimum_record_kb": 4,
                 "maximum_record_kb": 1024,

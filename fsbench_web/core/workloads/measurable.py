@@ -26,8 +26,8 @@ def score_problems(profile: Profile) -> list[str]:
     has_rates = any(test in testnames.IOZONE_TESTS for test in profile.tests)
     if profile.together != RATIO and len(kinds) == 2 and has_rates:
         problems.append(
-            "mkfs and mount are times and IOzone's tests are rates, of which no amount of work is "
-            "made: put the parts together by ratio."
+            "mkfs and mount are times and IOzone's tests are rates, which make no amount of "
+            "work: put the parts together by ratio."
         )
     return problems
 

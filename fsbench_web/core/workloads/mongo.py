@@ -65,7 +65,7 @@ class Mongo(Workload):
             minimum=16,
             maximum=2**32,
             help="How much is created at each base size; the copy has it once more. The original "
-            "wants more than fits into memory, unless the file system is mounted anew.",
+            "wants more than fits into memory, unless there is a new mount.",
             paper="does not say; the original had 50 to 100 MB",
         ),
         Parameter(
@@ -90,7 +90,7 @@ class Mongo(Workload):
         Preset(
             "mongo-medium",
             "Mongo, 8 MB a size",
-            "8 MB of files around 100 to 100,000 bytes, mounted anew before each phase. Minutes.",
+            "8 MB of files around 100 to 100,000 bytes, a new mount before each phase. Minutes.",
             {"total_kb": 8 * KB},
         ),
         Preset(

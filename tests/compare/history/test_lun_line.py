@@ -23,14 +23,14 @@ def test_where_the_share_changes_it_is_what_stands_on_it() -> None:
     line = LunLine("random read", STEADY, SHARES_STEP)
     assert line.changes(10) == []
     assert line.explanation_of(3, 10) == (
-        "It is not the disk: the score went from 80% to 48% of what the LUN does by itself."
+        "It is not the disk: the score went from 80% to 48% of the LUN's own speed."
     )
 
 
 def test_a_small_share_is_not_none_and_one_run_is_one() -> None:
     small = tuple(tuple(share / 100 for share in shares) for shares in SHARES_STEP)
     assert LunLine("random read", STEADY, small).explanation_of(3, 10) == (
-        "It is not the disk: the score went from 0.8% to 0.48% of what the LUN does by itself."
+        "It is not the disk: the score went from 0.8% to 0.48% of the LUN's own speed."
     )
     assert left_out_in_words(0, "kernel") == ""
     assert left_out_in_words(1, "kernel") == (
@@ -41,7 +41,7 @@ def test_a_small_share_is_not_none_and_one_run_is_one() -> None:
 
 def test_where_neither_is_sure_nothing_is_claimed() -> None:
     line = LunLine("random read", STEADY, SHARES)
-    assert line.explanation_of(3, 10).startswith("Whether it is the disk cannot be told")
+    assert line.explanation_of(3, 10).startswith("It may be the disk")
 
 
 @pytest.mark.parametrize("is_of_time", [False, True])

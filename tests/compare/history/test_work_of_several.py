@@ -158,7 +158,7 @@ def test_the_own_line_of_the_lun_tells_a_slower_disk_from_a_slower_file_system(
     ("is_probed", "problem"),
     [
         (True, "6 of 12 cells have no counterpart among what was measured of it (random read, 16"),
-        (False, "The LUN itself was measured beside none of these runs"),
+        (False, "No probe measured the LUN itself with these runs"),
     ],
 )
 def test_without_ceilings_it_is_said_why_there_is_no_own_line(

@@ -95,7 +95,7 @@ def test_what_another_command_measured_is_no_repeat(
     message = refused.value.problems[0].message
     assert difference in message
     assert "These differ in" in message
-    assert message.endswith("import each by itself.")
+    assert message.endswith("import each alone.")
     assert {value.repeat for value in parse("x", pair(text, first, first)).values} == {1, 2}
 
 

@@ -121,7 +121,7 @@ def test_a_summary_that_did_not_end_or_has_columns_that_touch(sample: Sample) ->
 
 def test_reports_of_hosts_and_devices_are_no_summary(sample: Sample) -> None:
     data = sample("vdbench-5.04-summary").replace(b"summary.html</title>", b"sd1.html</title>")
-    with pytest.raises(UnknownFormat, match="a report that Vdbench writes beside"):
+    with pytest.raises(UnknownFormat, match="a report that Vdbench writes next to"):
         parse("x", data)
 
 

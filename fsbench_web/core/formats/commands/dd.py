@@ -73,7 +73,7 @@ def parse(lines: list[str], collector: Collector) -> ParsedResult:
                 collector.refuse(
                     number,
                     f"Another copy of dd than that of line {first} ends here, and no command says "
-                    "that both are the same: make each a file of its own, or put its command "
+                    "that both are the same. Make each a file of its own, or put its command "
                     "above it.",
                 )
             result.command = result.command or command[:2000]

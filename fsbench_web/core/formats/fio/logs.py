@@ -190,7 +190,7 @@ def _latency_unit(collector: Collector, rows: Sequence[tuple[int, list[str]]]) -
         collector.refuse(
             number,
             "fio before 3.0 logs latencies in microseconds, later in nanoseconds, and this log "
-            "does not say which fio wrote it: enter its values as a table with a unit, or take the "
+            "does not say which fio wrote it. Enter its values as a table with a unit, or take the "
             "latencies of fio's JSON.",
         )
         return ""

@@ -103,7 +103,7 @@ def _differences(result: ParsedResult, runs: Sequence[_Run]) -> list[Problem]:
             other = quoted(" ".join(_only(before, run) + _only(run, before)), 200)
             message = (
                 f"{value.test} is measured here again, after line {line}. These differ in {other}: "
-                "import each by itself."
+                "import each alone."
             )
             problems[before.line, run.line] = Problem(value.line, None, message)
     return list(problems.values())
@@ -209,5 +209,5 @@ def _several(places: Sequence[tuple[str, ...]]) -> str:
     more = f" and {len(places) - 3} more" if len(places) > 3 else ""
     return (
         f"The runs of this file were made in several places ({named}{more}) and are taken as those "
-        "of one contender: if these are several file systems, make each a file of its own."
+        "of one contender. If these are several file systems, make each a file of its own."
     )

@@ -28,7 +28,7 @@ class Archives(TreeWorkload):
     name = "tar and rsync"
     about = (
         "A source tree is written into a tar file and unpacked from it, copied by rsync, compared "
-        "by rsync when nothing has changed, and removed: CPU and real seconds of each step."
+        "by rsync when nothing has changed, and removed. CPU and real seconds of each step."
     )
     programs = requirements.WORKLOADS["archives"]
     parameters = (

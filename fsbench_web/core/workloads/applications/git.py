@@ -36,7 +36,7 @@ class GitTree(TreeWorkload):
     name = "Git"
     about = (
         "A source tree is added and committed, the repository cloned without its files, checked "
-        "out, looked through for changes and packed anew: CPU and real seconds of each step."
+        "out, looked through for changes and packed again: CPU and real seconds of each step."
     )
     programs = requirements.WORKLOADS["git"]
     parameters = (

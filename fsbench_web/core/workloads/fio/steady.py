@@ -86,8 +86,8 @@ class SteadyFio(Workload):
         if self.runtime_s <= least_s:
             raise ParameterError(
                 f"A window of {self.steady_window_s} s after {before_s} s does not fit into a "
-                f"measured time of {self.runtime_s} s: measure for more than {least_s} s, which is "
-                "the most, or make the window shorter."
+                f"measured time of {self.runtime_s} s. Measure for more than {least_s} s, or "
+                "make the window shorter."
             )
 
     def estimated_s(self) -> float:
