@@ -85,7 +85,8 @@ class Audit:
     ) -> None:
         """Count the comparisons of two equal names, and of ``limited`` names with the first.
 
-        ``limited`` is by the rate of the limit, in the unit of the values.
+        ``limited`` is by the rate of the limit, in the unit of the values; one that is not below
+        the mean of both names is no handicap.
         """
         for pair in _sets(first, second):
             verdict = compared(*pair, lower_is_better=is_time)
@@ -101,7 +102,7 @@ class Audit:
                 verdict = compared(*pair, lower_is_better=is_time)
                 if verdict is not None:
                     counted.add(verdict, (SLOWER,))
-            if counted.made:
+            if counted.made and counted.percent > 0:
                 self.handicaps.append(counted)
 
 

@@ -62,7 +62,8 @@ def lun_audit(lun: Lun) -> LunAudit:
 
 def order_query(lun: Lun, audit: LunAudit) -> str:
     """The query of the job form of the next audit; the first measures what the handicap needs."""
-    limits, spec = NAMES, None
+    limits: tuple[int, ...] = NAMES
+    spec = None
     if audit.newest is not None and audit.rate is not None:
         spec = repeating_job([audit.newest], MAXIMUM_REPEATS)
         handicap = round(audit.rate * (1 - HANDICAP_PERCENT / 100) / UNITS_IN_MIB)
@@ -101,7 +102,7 @@ def _audited(lun: Lun) -> Iterator[tuple[dict[int, _Side], dict[int, _Side], str
     }
     for by_limit in audited.values():
         for measure in _measures(by_limit[NAMES[0]]):
-            found = {
+            found: dict[int, _Side] = {
                 limit: (series, _by_job(score))
                 for limit, series in by_limit.items()
                 if (score := scores.get((series.pk, *measure))) is not None

@@ -51,7 +51,9 @@ def test_rounds_count_once_and_only_five_that_both_sides_have() -> None:
 def test_only_a_handicap_near_five_percent_counts_as_one() -> None:
     audit = Audit()
     free = dict.fromkeys(RISING, 1000.0)
-    limited = {rate: times(free, rate / 1000, rate / 1001) for rate in (930.0, 945.0, 955.0)}
+    limited = {
+        rate: times(free, rate / 1000, rate / 1001) for rate in (930.0, 945.0, 955.0, 1010.0)
+    }
     audit.add(free, times(free, 1.0, 1.001), limited, is_time=False)
     known = audit.known_handicap
     assert known is not None
