@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, SubElement
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
@@ -26,6 +26,8 @@ from markdown.treeprocessors import Treeprocessor
 from fsbench_web.accounts.requirements import Action, requires
 
 START = "index"
+LONG_CHARACTERS = 7_000
+"""Sections of a longer page are folded: it would have more than four screens."""
 MISSING = (
     "This installation came without its documentation: there is no folder docs/ next to "
     "fsbench_web/. An administrator can copy it there from the same version of fsbench, without a "
@@ -99,9 +101,11 @@ def read(path: Path, names: frozenset[str]) -> GuidePage:
     """The file as a page; ``names`` are the pages that it may link to."""
     converter = Markdown(extensions=["tables", "fenced_code", "toc"], output_format="html")
     # After all others (toc is 5), and before what they escaped is undone (0).
-    converter.treeprocessors.register(_SiteMarkup(converter, names), "site", 1)
+    text = path.read_text("utf-8")
+    markup = _SiteMarkup(converter, names, is_long=len(text) > LONG_CHARACTERS)
+    converter.treeprocessors.register(markup, "site", 1)
     # The files are part of the program, like its templates; nobody's input is in them.
-    body = mark_safe(converter.convert(path.read_text("utf-8")))  # noqa: S308
+    body = mark_safe(converter.convert(text))  # noqa: S308
     titles = _headings(getattr(converter, "toc_tokens", []))
     if not titles:
         return GuidePage(path.stem, body, ())
@@ -125,11 +129,15 @@ def _plain(title: str) -> str:
 
 
 class _SiteMarkup(Treeprocessor):
-    """Links and pictures lead to addresses of the site; tables get its classes, and scroll."""
+    """Links and pictures lead to addresses of the site; tables get its classes, and scroll.
 
-    def __init__(self, converter: Markdown, names: frozenset[str]) -> None:
+    Sections of a long page are folded; a link to a heading opens its section (site.js).
+    """
+
+    def __init__(self, converter: Markdown, names: frozenset[str], *, is_long: bool) -> None:
         super().__init__(converter)
         self.names = names
+        self.is_long = is_long
 
     def run(self, root: Element) -> None:
         for link in root.iter("a"):
@@ -142,6 +150,8 @@ class _SiteMarkup(Treeprocessor):
             for place, table in enumerate(parent):
                 if table.tag == "table":
                     parent[place] = _scrolling(table)
+        if self.is_long:
+            _fold(root)
 
     def lead(self, link: Element) -> None:
         """To the page it names; what is a file of the repository, and no page, is plain text."""
@@ -170,6 +180,19 @@ def _align(cell: Element) -> None:
         cell.tag = "td"  # A column without a name: an empty heading says nothing to anybody.
     elif cell.tag == "th":
         cell.set("scope", "col")
+
+
+def _fold(root: Element) -> None:
+    """Each heading of the second level becomes the summary of what follows it."""
+    into = root
+    for element in list(root):
+        if element.tag == "h2":
+            root.remove(element)
+            into = SubElement(root, "details", {"class": "fold"})
+            SubElement(into, "summary").append(element)
+        elif into is not root:
+            root.remove(element)
+            into.append(element)
 
 
 def _scrolling(table: Element) -> Element:

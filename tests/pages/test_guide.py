@@ -48,6 +48,7 @@ def pages(client: Client) -> dict[str, Page]:
 
 def guide_page(folder: Path, text: str) -> guide.GuidePage:
     """The text as a page of a guide that has this page and other.md."""
+    folder.mkdir(exist_ok=True)
     path = folder / "page.md"
     path.write_text(text)
     return guide.read(path, frozenset({"index", "page", "other"}))
@@ -214,6 +215,15 @@ def test_columns_are_aligned_by_classes(tmp_path: Path) -> None:
     assert '<td class="is-centred">3</td>' in page.body
     assert "style" not in page.body
     assert page.body.endswith("<p>End.</p>")
+
+
+def test_sections_of_a_long_page_are_folded(tmp_path: Path) -> None:
+    text = "# A\n\nBefore.\n\n## b\n\nOne.\n\n### c\n\nTwo.\n\n## d\n\nThree.\n"
+    assert "<details" not in guide_page(tmp_path, text).body
+    page = guide_page(tmp_path / "long", text + "word " * guide.LONG_CHARACTERS)
+    folds = re.findall(r'<details class="fold"><summary>(.*?)</details>', page.body, re.S)
+    assert [re.findall(r'<h\d id="(\w)"', fold) for fold in folds] == [["b", "c"], ["d"]]
+    assert "Before." in page.body.partition("<details")[0]
 
 
 def test_a_title_keeps_its_words(tmp_path: Path) -> None:
