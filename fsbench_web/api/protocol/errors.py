@@ -30,6 +30,7 @@ from fsbench_web.studies.jobs import new_study
 from fsbench_web.studies.jobs.documents.text import UnreadableDocument
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.runs.control import ControlRefused
+from fsbench_web.studies.triggers import records as triggers
 
 logger = logging.getLogger("fsbench.api")
 BUSY = (
@@ -61,6 +62,7 @@ REFUSALS: dict[type[Exception], tuple[int, str | None]] = {
     new_study.StudyExists: (409, "title"),
     ParameterError: (422, None),
     pricing.TooManyRuns: (422, "amount"),
+    triggers.TooManyTriggers: (422, None),
     TooManyNames: (422, "title"),
     UnreadableDocument: (422, "document"),
     watching.TooManyWatches: (422, None),

@@ -16,7 +16,6 @@ from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.models import Trigger
 from fsbench_web.studies.triggers import schedule
-from fsbench_web.studies.triggers.records import MOST_TRIGGERS
 
 _OWN_FIELDS = ("title", "schedule", "zone", "on_kernel", "opens", "closes")
 
@@ -135,8 +134,6 @@ class TriggerForm(forms.Form):
         opens, closes = values.get("opens"), values.get("closes")
         if (opens is None) != (closes is None) or (opens is not None and opens == closes):
             self.add_error("closes", "Write two different times for the window, or none.")
-        if self.trigger is None and self.user.triggers.count() >= MOST_TRIGGERS:
-            self.add_error(None, f"You have {MOST_TRIGGERS} triggers, which is the most.")
         if self.plan is None or self.errors:
             return values
         if values["confirmation"] != self.confirmation_text:

@@ -129,21 +129,30 @@ def order(
             return None
         if due is not None:
             trigger.due_at = schedule.next_after(trigger.schedule, trigger.zone, now)
-        trigger.kernels = [*trigger.kernels, *(kernels or [])]
+        if (made := trigger.orders.filter(key=key).first()) is None:
+            made = TriggerOrder(trigger=trigger, key=key, cause=cause, detail=detail)
+            with rights.as_user(trigger.user):
+                made.job, made.problem, made.reasons = _submitted(trigger, key, now, kernels or [])
+            if made.job is None:
+                if kernels and _is_told(made, trigger):
+                    return None
+                made.key = f"refused {secrets.token_hex(16)}"
+            else:
+                facts = {"job": made.job.pk, "cause": cause, "owner": trigger.user.get_username()}
+                audit.note(None, "trigger ordered", f"trigger {trigger.pk}", **facts)
+            made.save()
+            _forget_old_refusals(trigger)
+        if not made.problem:
+            trigger.kernels = [*trigger.kernels, *(kernels or [])]
         trigger.save(update_fields=["due_at", "kernels"])
-        if (made := trigger.orders.filter(key=key).first()) is not None:
-            return made
-        made = TriggerOrder(trigger=trigger, key=key, cause=cause, detail=detail)
-        with rights.as_user(trigger.user):
-            made.job, made.problem, made.reasons = _submitted(trigger, key, now, kernels or [])
-        if made.job is None:
-            made.key = f"refused {secrets.token_hex(16)}"
-        else:
-            facts = {"job": made.job.pk, "cause": cause, "owner": trigger.user.get_username()}
-            audit.note(None, "trigger ordered", f"trigger {trigger.pk}", **facts)
-        made.save()
-        _forget_old_refusals(trigger)
     return made
+
+
+def _is_told(refusal: TriggerOrder, trigger: Trigger) -> bool:
+    """Whether the last order is the same refusal: new kernels are tried again each minute."""
+    names = ("cause", "detail", "problem", "reasons")
+    last = trigger.orders.first()
+    return last is not None and all(getattr(last, name) == getattr(refusal, name) for name in names)
 
 
 def _submitted(

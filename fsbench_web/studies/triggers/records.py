@@ -22,13 +22,21 @@ class NotConfirmed(Exception):
     """The job or a LUN has changed: it must be saved again, with a new confirmation."""
 
 
+class TooManyTriggers(Exception):
+    """The person has MOST_TRIGGERS; the text says so."""
+
+
 @transaction.atomic
 def save(
     user: User, values: Mapping[str, Any], plan: Plan, trigger: Trigger | None = None
 ) -> Trigger:
-    """Write what a form says, confirmed, and let it order from now on."""
+    """Write what a form says, confirmed, and let it order from now on. Raises TooManyTriggers."""
     word = "trigger made" if trigger is None else "trigger changed"
     if trigger is None:
+        # Two forms sent at once are counted one after the other.
+        User.objects.select_for_update(of=("self",)).get(pk=user.pk)
+        if Trigger.objects.filter(user=user).count() >= MOST_TRIGGERS:
+            raise TooManyTriggers(f"You have {MOST_TRIGGERS} triggers, which is the most.")
         trigger = Trigger(user=user)
     else:
         trigger = Trigger.objects.select_for_update(of=("self",)).get(pk=trigger.pk)

@@ -63,9 +63,13 @@ def _form_page(request: HttpRequest, trigger: Trigger | None) -> HttpResponse:
         form = TriggerForm(request.POST, user=user, trigger=trigger)
         if form.is_valid():
             assert form.plan is not None
-            saved = records.save(user, form.cleaned_data, form.plan, trigger)
-            messages.success(request, "Saved. It orders its job from now on.")
-            return redirect("studies:trigger", saved.pk)
+            try:
+                saved = records.save(user, form.cleaned_data, form.plan, trigger)
+            except records.TooManyTriggers as error:
+                form.add_error(None, str(error))
+            else:
+                messages.success(request, "Saved. It orders its job from now on.")
+                return redirect("studies:trigger", saved.pk)
     else:
         initial = TriggerForm.initial_of(trigger) if trigger else _initial(request)
         form = TriggerForm(initial=initial, user=user, trigger=trigger)

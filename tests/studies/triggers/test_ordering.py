@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from datetime import timedelta
 from typing import Any
 
@@ -174,6 +175,21 @@ def test_a_new_kernel_waits_for_the_last_job(lab: Lab, make: Make) -> None:
     end_all()
     (order,) = ordering.run_maintenance()
     assert (order.problem, order.detail) == ("", "6.1.0-25")
+
+
+def test_a_refused_new_kernel_is_tried_until_it_is_ordered(lab: Lab, make: Make) -> None:
+    trigger = make(on_kernel=True)
+    Worker.objects.update(drained_at=lab.now)
+    lab.capabilities = kernel("6.1.0-25")
+    lab.announce()
+    assert [order.problem for order in ordering.run_maintenance()] == ["refused"]
+    assert ordering.run_maintenance() == []  # the same refusal is written once
+    Worker.objects.update(drained_at=None)
+    (order,) = ordering.run_maintenance()
+    assert (order.problem, order.detail) == ("", "6.1.0-25")
+    end_all()
+    assert ordering.run_maintenance() == []
+    assert outcomes(trigger) == [("kernel", "refused"), ("kernel", "")]
 
 
 def guests(*versions: tuple[str, str]) -> dict[str, Any]:
@@ -374,3 +390,28 @@ def test_two_processes_at_once_order_once(lab: Lab, make: Make) -> None:
     made = [int(process.communicate(timeout=120)[0]) for process in processes]
     assert sum(made) == Job.objects.count() == TriggerOrder.objects.count() == 3
     assert Run.objects.count() == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_forms_at_once_stay_within_the_limit(
+    lab: Lab, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "MOST_TRIGGERS", 3)
+    make()
+    together, refused = threading.Barrier(4), []
+
+    def save() -> None:
+        together.wait()
+        try:
+            make()
+        except records.TooManyTriggers:
+            refused.append(True)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=save) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (Trigger.objects.count(), len(refused)) == (3, 2)

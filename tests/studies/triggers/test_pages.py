@@ -10,7 +10,7 @@ from django.test import Client
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.studies.jobs.documents import text as job_document
 from fsbench_web.studies.models import Job, Trigger
-from fsbench_web.studies.triggers import ordering
+from fsbench_web.studies.triggers import ordering, records
 from tests.studies.triggers.conftest import DOCUMENT, FOUND, Lab, Make
 
 pytestmark = pytest.mark.django_db
@@ -55,6 +55,22 @@ def test_a_job_is_run_again_on_a_schedule(page: Client, make: Make, lab: Lab) ->
         ("2026-03-30T00:00:00+00:00", "2026-03-30 00:00 UTC"),
     ]
     assert f'<a href="/triggers/{trigger.pk}/">Again</a>'.encode() in page.get("/triggers/").content
+
+
+def test_one_above_the_limit_is_refused_by_page_and_api(
+    page: Client, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "MOST_TRIGGERS", 1)
+    trigger = make()
+    sent = {"title": "A", "document": DOCUMENT, "confirmation": "disk1"}
+    refused = page.post("/triggers/new/", sent)
+    assert refused.status_code == 422
+    assert set(refused.context["form"].errors) == {"__all__"}
+    called = {"title": "A", "document": DOCUMENT, "confirm": "disk1"}
+    answer = page.post("/api/v1/triggers", called, "application/json")
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, None)
+    assert page.post(f"/triggers/{trigger.pk}/edit/", sent).status_code == 302
+    assert Trigger.objects.count() == 1
 
 
 def test_a_page_that_showed_another_disk_confirms_nothing(
