@@ -370,6 +370,8 @@ def _tests(one: Answer) -> str:
     """``Significant in 7 of 9 tests. Slower in 1: file creation.``"""
     won, total = len(one.significant), len(one.tests)
     text = f"Significant in {won} of {_count(one.tests, 'test')}."
+    if not won and one.status == FASTER and total > 1:
+        text += " The mean of all tests decides: it scatters less than each test."
     if one.slower:
         text += f" Slower in {len(one.slower)}: {_names(one.slower)}."
     ahead = total - won - len(one.lost_to)

@@ -72,6 +72,23 @@ def test_a_leader_is_named_with_the_interval_of_its_lead() -> None:
     assert found.as_dict()["ratio"] == pytest.approx(1.5, rel=0.01)
 
 
+def test_a_winner_of_no_single_test_is_explained() -> None:
+    """Three rounds: the leads of six tests scatter, and their mean does not."""
+    leads = (1.01, 1.08, 1.15)
+    tables = [
+        measured(
+            f"t{n}", ext4=STEADY[:3], xfs=[STEADY[at] * leads[(at + n) % 3] for at in range(3)]
+        )
+        for n in range(6)
+    ]
+    found = of(*with_verdicts(tables))
+    assert (found.status, found.leader, found.significant) == ("faster", "xfs", ())
+    assert details(found) == [
+        "Significant in 0 of 6 tests. The mean of all tests decides: it scatters less than each "
+        "test. Ahead but not significant in 6."
+    ]
+
+
 def test_without_evidence_nobody_is_named() -> None:
     found = of(measured(ext4=[90.0, 110.0, 100.0], xfs=[120.0, 95.0, 101.0]))
     assert (found.status, found.leader, found.as_dict()["leader"]) == ("inconclusive", None, None)
