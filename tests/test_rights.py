@@ -22,7 +22,7 @@ from fsbench_web.api import main
 from fsbench_web.api.main import api
 from fsbench_web.catalog.models import Environment, HardwareProfile, Lun, OwnWorkload, Worker
 from fsbench_web.catalog.workers.announce import announce
-from fsbench_web.compare.models import Watch, WatchMessage
+from fsbench_web.compare.models import LineEvent, Watch, WatchMessage
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.profiles.records import create
 from fsbench_web.compare.selection.spec import ComparisonSpec
@@ -253,6 +253,8 @@ POSTS = {
     "watches/<int:watch_id>/resume/": "watches/{watch}/resume/",
     "watches/<int:watch_id>/confirmation/": "watches/{watch}/confirmation/",
     "watches/changes/": "watches/changes/",
+    "history/events/": "history/events/?series={series}",
+    "history/events/<int:event_id>/delete/": "history/events/{event}/delete/",
     **{
         f"triggers/<int:trigger_id>/{part}/": f"triggers/{{trigger}}/{part}/"
         for part in ("pause", "resume", "delete", "order", "token")
@@ -434,6 +436,8 @@ NEEDS: dict[str, Role] = {
     "p/<slug:key>/withdraw/": Role.VIEWER,
     "p/<slug:key>/delete/": Role.VIEWER,
     "studies/<slug:slug>/access/": Role.CONTRIBUTOR,
+    "history/events/": Role.CONTRIBUTOR,
+    "history/events/<int:event_id>/delete/": Role.CONTRIBUTOR,
     "people/": Role.ADMINISTRATOR,
     "people/<int:user_id>/": Role.ADMINISTRATOR,
     "people/teams/": Role.ADMINISTRATOR,
@@ -552,8 +556,10 @@ def one_of_everything(ada: User) -> dict[str, object]:
     trigger = Trigger.objects.create(
         user=ada, title="Nightly", document=submitted[0].job.document, zone="UTC"
     )
+    event = LineEvent.objects.create(study=run.series.study, day="2026-03-01", text="Firmware")
     return {
         "watch": watch.pk,
+        "event": event.pk,
         "trigger": trigger.pk,
         "profile": create(replace(LATEST["mail"], title="Post"), ada).profile.slug,
         "line": f"series={run.series_id}&test=write&category=maximum&along=date&margin=10",

@@ -16,7 +16,7 @@ WORDS = (
     *("permalink withdrawn", "permalink handed over"),
     *("work profile made", "work profile changed"),
     *("watch made", "watch paused", "watch resumed", "watch deleted", "columns kept"),
-    *("watch budget set", "change triaged"),
+    *("watch budget set", "change triaged", "event added", "event deleted"),
     *("trigger made", "trigger changed", "trigger paused", "trigger resumed"),
     *("trigger deleted", "trigger ordered"),
     *("job submitted", "job paused", "job resumed", "job cancelled", "job priority"),

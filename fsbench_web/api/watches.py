@@ -34,6 +34,7 @@ _NOTHING = {
     "test": "",
     "category": "",
     "problem": "",
+    "confirm_against_id": None,
 }
 
 
@@ -61,6 +62,7 @@ class WatchOut(Answer):
     problem: str
     confirm_rounds: int
     confirm_hours: int
+    confirm_against: int | None = value_at("confirm_against_id", None)
     links: dict[str, str]
 
     @staticmethod
@@ -136,6 +138,13 @@ class BudgetIn(Strict):
 
     rounds: StrictInt = Field(ge=0, le=MOST_ROUNDS, description="0: never")
     hours: StrictInt = Field(0, ge=0, le=MOST_HOURS)
+    against: StrictInt | None = Field(
+        None,
+        ge=1,
+        le=LARGEST_ID,
+        description="a series of another configuration with the same LUN and workload: each round "
+        "measures both. None: the earlier state",
+    )
     confirm: str = Field("", max_length=2000)
 
 
@@ -234,8 +243,9 @@ def set_confirmation(request: HttpRequest, watch_id: int, budget: BudgetIn) -> W
     """Measures old and new again before it reports a change. This erases the LUNs."""
     watch = _own_watch(request, watch_id)
     data = budget.model_dump() | {"hours": budget.hours or None}
-    values = cleaned(BudgetForm(data))
-    confirming.set_budget(watch, values["rounds"], values["hours"] or 0, values["confirm"])
+    values = cleaned(BudgetForm(data, watch=watch))
+    spent = (values["rounds"], values["hours"] or 0)
+    confirming.set_budget(watch, *spent, values["confirm"], values["against"])
     return _watch(watch)
 
 

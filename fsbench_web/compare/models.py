@@ -186,6 +186,13 @@ class Watch(models.Model):
         db_default="",
         help_text="Of the LUNs when their names were typed (Plan.device_digest)",
     )
+    confirm_against = models.ForeignKey(
+        Series,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="Its configuration stands for the old state; null: the earlier state itself",
+    )
 
     class Meta:
         verbose_name_plural = "watches"
@@ -292,3 +299,22 @@ class WatchDelivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.channel}: {self.state}"
+
+
+class LineEvent(models.Model):
+    """What an owner says happened to a machine: its lines show it."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
+    hardware = models.ForeignKey(
+        HardwareProfile, null=True, on_delete=models.CASCADE, related_name="+"
+    )
+    lun = models.ForeignKey(Lun, null=True, on_delete=models.CASCADE, related_name="+")
+    day = models.DateField()
+    text = models.CharField(max_length=200)
+    created_at = clock.CreatedAt()
+
+    class Meta:
+        ordering = ["-day", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.day.isoformat()}: {self.text}"

@@ -44,6 +44,8 @@ urlpatterns = [
         name="paper_comparison_file",
     ),
     path("history/", history.page, name="history"),
+    path("history/events/", history.add_event, name="event_add"),
+    path("history/events/<int:event_id>/delete/", history.delete_event, name="event_delete"),
     path("watches/", watch_views.watch_list, name="watches"),
     path("watches/new/", watch_views.new, name="watch_new"),
     path("watches/changes/", watch_views.triage, name="watch_triage"),

@@ -1,5 +1,6 @@
 """Lines over time: one configuration over kernels or days, and where its level changes."""
 
+from datetime import date
 from typing import Any, Literal
 
 from django.http import HttpRequest, HttpResponse
@@ -81,7 +82,16 @@ class ChangeOut(Schema):
     is_confirmed: bool = value_at(
         "change.is_confirmed", description="false: the new level is one point"
     )
-    events: list[str] = Field([], description="recorded facts that changed at the same point")
+    events: list[str] = Field(
+        [], description="recorded facts that changed at the same point, and events of its machine"
+    )
+
+
+class EventOut(Answer):
+    """What an owner says happened to the machine of the line."""
+
+    day: date
+    text: str
 
 
 class RatioOut(Schema):
@@ -148,6 +158,7 @@ class HistoryOut(Schema):
     dates_of_import: int
     problem: str
     workloads: list[str]
+    events: list[EventOut] = Field([], description="the latest 50, oldest first")
     lun_problem: str
     is_emulated: bool = False
 

@@ -4,6 +4,7 @@ The runs of one kernel or day are a point. By a category each run has a score, a
 their 95% interval; by a work profile a point has one score, as a contender has.
 """
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,9 +17,10 @@ from django.db.models.functions import Coalesce, TruncDate
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.compare.history import profile_line
 from fsbench_web.compare.history.choices import profile_of
+from fsbench_web.compare.history.events import events_of
 from fsbench_web.compare.history.line_series import same_line
 from fsbench_web.compare.history.lun_line import LunLine, lun_line_of_runs, lun_line_of_work
-from fsbench_web.compare.models import Watch
+from fsbench_web.compare.models import LineEvent, Watch
 from fsbench_web.compare.selection.wording import flag_label
 from fsbench_web.compare.tables.verdicts.uncertainty import NO_SCATTER, probability, size_words
 from fsbench_web.core import numbers
@@ -62,7 +64,7 @@ class Point:
     """The runs of one kernel or day; ``values`` are the scores of its repeats.
 
     ``score``: of all together, where it is not their mean. ``blocks``: of the values, if each is a
-    run.
+    run. ``days``: of its first and last run.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Point:
     interval: Interval | None
     score: float | None = None
     blocks: tuple[str, ...] = ()
+    days: tuple[date, ...] = ()
 
     @property
     def mean(self) -> float:
@@ -88,7 +91,7 @@ class Point:
 class ShownChange:
     """A change of level in words; ``disk``: whether it is the disk.
 
-    ``events``: recorded facts that changed at the same point.
+    ``events``: recorded facts that changed at the same point, and events that owners added.
     """
 
     change: Change
@@ -174,6 +177,7 @@ class History:
     workloads: tuple[str, ...] = ()
     flags: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     is_emulated: bool = False
+    events: tuple[LineEvent, ...] = ()
 
     @property
     def latest(self) -> LatestStep | None:
@@ -224,6 +228,15 @@ class History:
         """How many runs of a point have each flag."""
         return Counter(flag for run in point.runs for flag in self.flags.get(run, ()))
 
+    def places_of(self, event: LineEvent) -> list[int]:
+        """The points before which an event may have happened: days are all that is known."""
+        days = [point.days for point in self.points]
+        return [
+            place
+            for place, (before, after) in enumerate(itertools.pairwise(days), 1)
+            if before and after and before[-1] <= event.day <= after[0]
+        ]
+
     @property
     def has_repeats(self) -> bool:
         return any(len(point.values) > 1 for point in self.points)
@@ -261,7 +274,7 @@ def history(
     studies: Collection[int] = (),
     units: str = "",
 ) -> History:
-    """The line of a series or a watch. Three queries. ``units`` as a comparison has them."""
+    """The line of a series or a watch. Four queries. ``units`` as a comparison has them."""
     profile = profile_of(category)
     try:
         if profile is not None:
@@ -275,8 +288,11 @@ def history(
         return History(problem=str(error))
     drawn_runs = {run for point in measured.points for run in point.runs}
     unit = measured.unit
+    days = {run.pk: run.day for run in latest}
     shown = replace(
         measured,
+        points=[_dated(point, days) for point in measured.points],
+        events=tuple(events_of(line, studies)),
         margin_percent=margin,
         lower_is_better=is_known(unit) and lower_is_better(unit),
         left_out=count - len(latest),
@@ -287,20 +303,35 @@ def history(
     shown = replace(shown, levels=levels([point.values for point in shown.points]))
     found = shown.levels.changes(margin)
     environments = {run.pk: run.environment for run in latest if run.environment is not None}
-    events = _events_at(
+    facts = _facts_changed_at(
         [step.place for step in found],
         [
             [environments[run] for run in point.runs if run in environments]
             for point in shown.points
         ],
     )
+    added: dict[int, list[str]] = defaultdict(list)
+    for event in shown.events:
+        for place in shown.places_of(event):
+            added[place].append(str(event))
     return replace(
         shown,
-        changes=[replace(_shown_change(step, shown), events=events[step.place]) for step in found],
+        changes=[
+            replace(
+                _shown_change(step, shown),
+                events=_named_events([*added[step.place], *facts[step.place]]),
+            )
+            for step in found
+        ],
         small_changes=[
             _shown_change(step, shown) for step in shown.levels.steps if step not in found
         ],
     )
+
+
+def _dated(point: Point, days: Mapping[int, date]) -> Point:
+    of_runs = [days[run] for run in point.runs]
+    return replace(point, days=(min(of_runs), max(of_runs)))
 
 
 def _latest_runs(
@@ -535,9 +566,9 @@ def _flags_in_words(point: str, flags: Mapping[str, int]) -> str:
     return f" Flagged runs of {point}: {', '.join(parts)}." if parts else ""
 
 
-def _events_at(
+def _facts_changed_at(
     places: Iterable[int], environments: Sequence[Sequence[int]]
-) -> dict[int, tuple[str, ...]]:
+) -> dict[int, list[str]]:
     """By place of a change, the recorded facts that all runs before and after it differ in.
 
     ``environments`` are those of the runs of each point. A fact that one of the two points does
@@ -547,8 +578,7 @@ def _events_at(
     beside = {point for place in changed for point in (place - 1, place)}
     facts = facts_by_group([(point, pk) for point in beside for pk in set(environments[point])])
     return {
-        place: _named_events(list(_differing(facts.get(place - 1, {}), facts.get(place, {}))))
-        for place in changed
+        place: list(_differing(facts.get(place - 1, {}), facts.get(place, {}))) for place in changed
     }
 
 

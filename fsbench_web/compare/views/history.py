@@ -1,21 +1,28 @@
 """The page of one configuration over kernels or dates."""
 
+from urllib.parse import urlencode
+
 import plotly.graph_objects as go
+from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef
-from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
 
+from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.history import choices as offered_lines
-from fsbench_web.compare.history import lines
+from fsbench_web.compare.history import events, lines
 from fsbench_web.compare.history.line_series import owner_of
+from fsbench_web.compare.models import LineEvent
 from fsbench_web.compare.selection import profiles
-from fsbench_web.compare.selection.fields import UNITS
+from fsbench_web.compare.selection.fields import UNITS, shortened
 from fsbench_web.compare.selection.spec import LONGEST_VALUE, units_of
 from fsbench_web.compare.watches.form import DEFAULT_MARGIN, MARGINS, WatchForm
 from fsbench_web.core.scoring import categories, testnames
+from fsbench_web.figures import frame
 from fsbench_web.figures import lines as figures
 from fsbench_web.figures.ceilings import COLOUR
 from fsbench_web.platform import limits
@@ -28,6 +35,49 @@ def page(request: HttpRequest) -> HttpResponse:
     """One line of ``?series=``, else the lines of ``?study=`` to choose from."""
     if not request.GET.get("series"):
         return _choice_page(request)
+    return _line_page(request)
+
+
+@require_POST
+@requires(Action.OWN)
+def add_event(request: HttpRequest) -> HttpResponse:
+    """Add an event to the machine of the line ``?series=``, which is shown again."""
+    series = offered_lines.series_of(request.GET.get("series", ""))
+    rights.require(request.user, Action.OWN, series.study)
+    form = events.EventForm(request.POST)
+    if form.is_valid():
+        assert isinstance(request.user, User)
+        try:
+            events.add(request.user, series, form.cleaned_data)
+        except events.TooManyEvents as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, "The event is added.")
+            return redirect(_address(request))
+    return _line_page(request, form)
+
+
+@require_POST
+@requires(Action.OWN)
+def delete_event(request: HttpRequest, event_id: int) -> HttpResponse:
+    """Delete an event, and show the line ``?series=`` again."""
+    visible = LineEvent.objects.filter(study__in=Study.objects.values("pk"))
+    event = visible.select_related("study__team").filter(pk=event_id).first()
+    if event is None:
+        raise Http404(f"There is no event {event_id}.")
+    rights.require(request.user, Action.OWN, event.study)
+    assert isinstance(request.user, User)
+    events.delete(request.user, event)
+    messages.success(request, "The event is deleted.")
+    return redirect(_address(request))
+
+
+def _address(request: HttpRequest) -> str:
+    return f"{reverse('compare:history')}?{urlencode(list(request.GET.items()))}"
+
+
+def _line_page(request: HttpRequest, event_form: events.EventForm | None = None) -> HttpResponse:
+    """``event_form``: with errors."""
     series = offered_lines.series_of(request.GET["series"])
     test, category = request.GET.get("test", ""), request.GET.get("category", "")
     test, category = test[:LONGEST_VALUE], category[:LONGEST_VALUE]
@@ -66,11 +116,14 @@ def page(request: HttpRequest) -> HttpResponse:
         "margin": margin,
         "ignored": ignored,
         "margins": sorted({*MARGINS, margin}),
+        "event_form": event_form or events.EventForm(),
+        "may_add": rights.decide(request.user, Action.OWN, series.study).is_allowed,
         "watch_form": None
         if asked_line.refusal
         else _watch_form(request, series, test, category, along, margin),
     }
-    return render(request, "compare/history.html", context)
+    status = 422 if event_form is not None else 200
+    return render(request, "compare/history.html", context, status=status)
 
 
 def _watch_form(
@@ -186,4 +239,11 @@ def chart(history: lines.History, title: str, along: str) -> go.Figure | None:
         figure.update_traces(error_y={"width": 9, "thickness": 2})
     for entry in history.changes:
         figure.add_vline(x=entry.change.place - 0.5, line={"dash": "dash", "color": COLOUR})
+    for event in history.events:
+        for place in history.places_of(event)[:1]:
+            figure.add_vline(
+                x=place - 0.5,
+                line={"dash": "dot", "color": COLOUR},
+                annotation={"text": frame.plain_text(shortened(event.text)), "textangle": -90},
+            )
     return figure

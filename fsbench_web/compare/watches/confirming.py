@@ -4,8 +4,9 @@ A change and the job of its rounds are written in one transaction. The job's tok
 is measured, so a restart orders nothing twice, and watches of one line share the rounds. The owner
 of the watch submits: the rights of now count, and the devices must be those that the owner named.
 
-Guest kernels are measured as pairs in the same rounds. Anything else is only measurable as it is
-now: fresh rounds are compared with the earlier runs of the old level. Method: docs/method.md.
+Guest kernels are measured as pairs in the same rounds, and so is a configuration that the owner
+names for the old state. Anything else is only measurable as it is now: fresh rounds are compared
+with the earlier runs of the old level. Method: docs/method.md.
 """
 
 import hashlib
@@ -15,7 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from fsbench_web.accounts import audit
@@ -36,10 +37,10 @@ from fsbench_web.core.stats.verdicts import (
     rounding_of,
 )
 from fsbench_web.core.units import lower_is_better
-from fsbench_web.platform import clock
+from fsbench_web.platform import clock, limits
 from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.problems import JobRefused
-from fsbench_web.studies.jobs.repeating import repeating_job
+from fsbench_web.studies.jobs.repeating import configurations_of, repeating_job
 from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.jobs.submitting import confirmation_text, planned, submit
 from fsbench_web.studies.models import END_STATES, UNTRACED, Run, RunState, Series
@@ -103,20 +104,37 @@ def measured_state(message: WatchMessage) -> WatchMessage.State:
 def luns_to_type(watch: Watch) -> str:
     """The names of the LUNs that a confirmation erases; "" where nothing can be confirmed."""
     try:
-        return confirmation_text(_job(watch, watch.series, LEAST_ROUNDS)) or ""
+        return (
+            confirmation_text(_job(watch, watch.series, LEAST_ROUNDS, watch.confirm_against)) or ""
+        )
     except CannotConfirm:
         return ""
 
 
-def set_budget(watch: Watch, rounds: int, hours: int, typed: str) -> None:
+def comparable(watch: Watch) -> QuerySet[Series]:
+    """The latest series of each other configuration with the work and LUN of a watch."""
+    owner = {"study": watch.study_id} if watch.team_id is None else {"study__team": watch.team_id}
+    of_place = Series.objects.filter(
+        workload=watch.workload_id, lun=watch.lun_id, preparation=watch.preparation, **owner
+    ).exclude(Q(configuration=watch.configuration_id) | Q(lun=None))
+    latest = of_place.order_by().values("configuration").annotate(latest=Max("pk"))
+    newest = latest.order_by("-latest").values("latest")[: limits.MOST_OPTIONS]
+    offered = Series.objects.filter(pk__in=newest)
+    return offered.select_related("configuration", "journal_lun").order_by("-pk")
+
+
+def set_budget(
+    watch: Watch, rounds: int, hours: int, typed: str, against: Series | None = None
+) -> None:
     """Let the watch order so many rounds within so many hours for each change; 0: none.
 
-    ``typed``: the names of the LUNs. Raises CannotConfirm, and JobRefused as ``submit`` does.
+    ``typed``: the names of the LUNs. ``against``: of ``comparable``; each round measures its
+    configuration for the old state. Raises CannotConfirm, and JobRefused as ``submit`` does.
     """
     devices = ""
     with as_user(watch.user):
         if rounds:
-            spec = _job(watch, watch.series, rounds)
+            spec = _job(watch, watch.series, rounds, against)
             plan = planned(_within(spec, hours))
             if unknown := [lun.name for lun in plan.luns if not lun.fingerprint]:
                 luns = " and ".join(unknown)
@@ -129,10 +147,13 @@ def set_budget(watch: Watch, rounds: int, hours: int, typed: str) -> None:
             devices = plan.device_digest
     with transaction.atomic():
         Watch.objects.filter(pk=watch.pk).update(
-            confirm_rounds=rounds, confirm_hours=hours if rounds else 0, confirm_devices=devices
+            confirm_rounds=rounds,
+            confirm_hours=hours if rounds else 0,
+            confirm_devices=devices,
+            confirm_against=against if rounds else None,
         )
         audit.note(watch.user, "watch budget set", f"watch {watch.pk}", rounds=rounds, hours=hours)
-    watch.refresh_from_db(fields=["confirm_rounds", "confirm_hours", "confirm_devices"])
+    watch.refresh_from_db()
 
 
 def order(message: WatchMessage, old: Point, new: Point) -> bool:
@@ -183,8 +204,8 @@ def conclude_ended(now: datetime | None = None) -> list[WatchMessage]:
 
 
 def _ordered(message: WatchMessage, old: Point, new: Point) -> dict[str, Any]:
-    """The job, and the kernels it compares. Raises CannotConfirm."""
-    watch = message.watch
+    """The job, and the kernels or configurations it compares. Raises CannotConfirm."""
+    watch, against = message.watch, message.watch.confirm_against
     runs = Run.objects.select_related("series__study", "series__workload", "series__lun__worker")
     runs = runs.select_related("series__configuration", "series__journal_lun", *_RELATED)
     by_pk = runs.in_bulk([*old.runs, *new.runs])
@@ -198,18 +219,21 @@ def _ordered(message: WatchMessage, old: Point, new: Point) -> dict[str, Any]:
     if WatchMessage.objects.filter(watch=watch, confirmation=ORDERED).exists():
         raise CannotConfirm(ONE_AT_A_TIME)
     series = new_runs[-1].series
-    kernels: tuple[str, ...] = ()
-    spec = _job(watch, series, watch.confirm_rounds)
+    sides: dict[str, list[Any]] = {}
+    spec = _job(watch, series, watch.confirm_rounds, against)
+    if against is not None:
+        sides["configurations"] = [against.configuration_id, series.configuration_id]
     if watch.along == Watch.Along.KERNEL:
-        pair = [old_runs[-1].series, series] if series.runs_on.is_guest else [series]
+        is_pair = series.runs_on.is_guest and against is None
+        pair = [old_runs[-1].series, series] if is_pair else [series]
         if not all(map(_is_bootable, pair)):
             raise CannotConfirm(KERNEL_GONE)
-        if spec.guest is not None:
-            kernels = tuple(side.runs_on.kernel for side in pair)
-            guest = replace(spec.guest, kernels=kernels)
+        if is_pair and spec.guest is not None:
+            sides["kernels"] = [side.runs_on.kernel for side in pair]
+            guest = replace(spec.guest, kernels=tuple(sides["kernels"]))
             spec = spec.model_copy(update={"guest": guest})
     spec = _within(spec, watch.confirm_hours)
-    measured = f"{watch.user_id} {series.pk} {kernels} {new.runs[-1]}"
+    measured = f"{watch.user_id} {series.pk} {sides} {new.runs[-1]}"
     try:
         submitted = submit(
             spec,
@@ -225,23 +249,25 @@ def _ordered(message: WatchMessage, old: Point, new: Point) -> dict[str, Any]:
     return {
         "job": submitted[0].job_id,
         "rounds": watch.confirm_rounds,
-        **({"kernels": list(kernels)} if kernels else {}),
+        **sides,
+        **({"against": against.configuration.label} if against else {}),
     }
 
 
 _RELATED = ("series__hardware", "series__lun__worker__hardware")
 
 
-def _job(watch: Watch, series: Series | None, rounds: int) -> JobSpec:
-    """The job that measures the series again. Raises CannotConfirm."""
+def _job(watch: Watch, series: Series | None, rounds: int, against: Series | None) -> JobSpec:
+    """The job that measures the series again, with another configuration. Raises CannotConfirm."""
     if categories.is_of_work(watch.category):
         raise CannotConfirm(WORK_PROFILE)
     if series is None or series.lun is None or not series.lun.is_listed:
         raise CannotConfirm(LUN_GONE)
     spec = repeating_job([series], rounds)
-    if spec is None:
+    others = tuple(configurations_of(against)) if against is not None else ()
+    if spec is None or (against is not None and not others):
         raise CannotConfirm(NOT_REPEATABLE)
-    return spec
+    return spec.model_copy(update={"configurations": (*others, *spec.configurations)})
 
 
 def _within(spec: JobSpec, hours: int) -> JobSpec:
@@ -283,11 +309,10 @@ def _measured(message: WatchMessage) -> tuple[str, dict[str, Any]]:
     done = Run.objects.filter(
         job=message.job_id, state=RunState.DONE, tracing=UNTRACED, is_reference=False
     )
-    rounds = list(done.values_list("pk", "block", "series__machine__kernel"))
-    if kernels := facts.get("kernels"):
-        sides = [
-            [(pk, block) for pk, block, kernel in rounds if kernel == name] for name in kernels
-        ]
+    side_of = "series__configuration" if "configurations" in facts else "series__machine__kernel"
+    rounds = list(done.values_list("pk", "block", side_of))
+    if pair := facts.get("configurations") or facts.get("kernels"):
+        sides = [[(pk, block) for pk, block, side in rounds if side == wanted] for wanted in pair]
     else:
         earlier = message.payload["change"]["runs_before"]
         sides = [[(pk, "") for pk in earlier], [(pk, "") for pk, _, _ in rounds]]
@@ -296,7 +321,7 @@ def _measured(message: WatchMessage) -> tuple[str, dict[str, Any]]:
         return TOO_FEW, {}
     less = lower_is_better(unit)
     verdict = compared(new, old, lower_is_better=less, margin_percent=watch.margin_percent)
-    if verdict is None or (kernels and verdict.method != PAIRED):
+    if verdict is None or (pair and verdict.method != PAIRED):
         return TOO_FEW, {}
     return reportable.outcome_of(verdict, watch.margin_percent, less), {
         "method": verdict.method,
@@ -326,13 +351,13 @@ def _repeats(runs: Sequence[tuple[int, str]], watch: Watch) -> tuple[Repeats | N
 
 def _say(message: WatchMessage, code: str, numbers: dict[str, Any]) -> None:
     """Put the outcome before what the change says, in the sentence and the payload."""
+    facts = message.payload.get("confirmation", {}) | {"code": code} | numbers
     if code in OUTCOMES:
-        words = OUTCOMES[code].format(size=_size(numbers))
+        words = OUTCOMES[code].format(size=_size(facts))
     else:
         words = f"Not confirmed: {REASONS[code]}."
     message.confirmation, message.sentence = code, f"{words} {message.sentence}"
-    before = message.payload.get("confirmation", {})
-    message.payload["confirmation"] = before | {"code": code} | numbers
+    message.payload["confirmation"] = facts
     message.payload["sentence"] = message.sentence
     message.save(update_fields=["confirmation", "sentence", "payload"])
 
@@ -347,4 +372,5 @@ def _size(numbers: dict[str, Any]) -> str:
     rounds = f"{numbers['rounds']} paired rounds"
     if numbers["method"] != PAIRED:
         rounds = f"{numbers['rounds']} new rounds against {numbers['earlier_runs']} earlier runs"
+    word += f" than {numbers['against']}" if "against" in numbers else ""
     return f"{percent}% {word} (95%: {lowest} to {highest}), {rounds}"

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from fsbench_web.accounts import rights
 from fsbench_web.compare.history import lines
 from fsbench_web.compare.models import Watch
-from fsbench_web.compare.watches import triage, watching, webhook
+from fsbench_web.compare.watches import confirming, triage, watching, webhook
 from fsbench_web.compare.watches.confirming import LEAST_ROUNDS, MOST_HOURS, MOST_ROUNDS
 from fsbench_web.compare.watches.triage import State
 from fsbench_web.studies.models import Series
@@ -145,6 +145,14 @@ class BudgetForm(_PlainForm):
         max_value=MOST_HOURS,
         help_text="No round begins that would end later.",
     )
+    against = forms.ModelChoiceField(
+        Series.objects.none(),
+        label="Compare with",
+        required=False,
+        empty_label="the earlier state",
+        help_text="Another configuration of this LUN that was as fast before the change. "
+        "Each round then measures both.",
+    )
     confirm = forms.CharField(
         label="Names of the LUNs",
         required=False,
@@ -153,6 +161,13 @@ class BudgetForm(_PlainForm):
         help_text="The rounds erase them. Type the names to allow that.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
+
+    def __init__(self, *args: Any, watch: Watch, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["against"]
+        assert isinstance(field, forms.ModelChoiceField)
+        field.queryset = confirming.comparable(watch)
+        field.label_from_instance = lambda series: series.configuration.label
 
     def clean(self) -> dict[str, Any]:
         values = self.cleaned_data

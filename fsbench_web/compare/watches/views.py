@@ -133,11 +133,12 @@ def resume(request: HttpRequest, watch_id: int) -> HttpResponse:
 def confirmation(request: HttpRequest, watch_id: int) -> HttpResponse:
     """Set what the watch may measure to confirm a change."""
     watch = _own_watch(request, watch_id)
-    form = BudgetForm(request.POST)
+    form = BudgetForm(request.POST, watch=watch)
     if form.is_valid():
         values = form.cleaned_data
         try:
-            confirming.set_budget(watch, values["rounds"], values["hours"] or 0, values["confirm"])
+            budget = (values["rounds"], values["hours"] or 0)
+            confirming.set_budget(watch, *budget, values["confirm"], values["against"])
         except CannotConfirm as why:
             form.add_error("rounds", str(why))
         except JobRefused as refused:
@@ -223,7 +224,11 @@ def _page(
     form: BudgetForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    budget = {"rounds": watch.confirm_rounds, "hours": watch.confirm_hours or None}
+    budget = {
+        "rounds": watch.confirm_rounds,
+        "hours": watch.confirm_hours or None,
+        "against": watch.confirm_against_id,
+    }
     all_messages = watch.messages.prefetch_related("deliveries")
     newest_messages = list(all_messages[:SHOWN_MESSAGES])
     shown_messages = rights.visible_messages(newest_messages)
@@ -240,7 +245,7 @@ def _page(
         "signature_header": webhook.SIGNATURE_HEADER,
         "most_tries": deliveries.MOST_TRIES,
         "sends_email": settings.SENDS_EMAIL,
-        "form": form or BudgetForm(initial=budget),
+        "form": form or BudgetForm(initial=budget, watch=watch),
         "why_not_confirm": decide(_user(request), Action.RUN).why,
         "luns": confirming.luns_to_type(watch),
     }
