@@ -53,7 +53,6 @@ class Difference:
     low: float | None = None
     high: float | None = None
     p_value: float | None = None
-    runs: int = 0
     blocks: int = 0
 
     @property
@@ -71,22 +70,19 @@ class Difference:
 
 @dataclass(frozen=True)
 class Explanation:
-    """``work`` and ``waits`` are ranked; ``missing``: of one of the two; ``tested``: costs
-    compared.
+    """``differences`` are ranked: costs of the work, then waits. ``missing``: of one of the two.
+
+    ``tested``: how many costs were compared.
     """
 
-    work: Sequence[Difference] = ()
-    waits: Sequence[Difference] = ()
+    differences: Sequence[Difference] = ()
     missing: Sequence[Cost] = ()
     tested: int = 0
-    blocks: int = 0
 
     @property
     def differing(self) -> list[Difference]:
         """What differs for certain, of work and waits, in the order of all."""
-        differences = [
-            difference for difference in (*self.work, *self.waits) if difference.status == DIFFERS
-        ]
+        differences = [each for each in self.differences if each.status == DIFFERS]
         return sorted(differences, key=_place)
 
 
@@ -118,14 +114,8 @@ def explained(first_runs: Sequence[RunCosts], second_runs: Sequence[RunCosts]) -
         _judged(difference, next(judged)) if difference.low is not None else difference
         for difference in differences
     ]
-    ranked = sorted(listed, key=_place)
-    return Explanation(
-        [difference for difference in ranked if difference.kind == WORK],
-        [difference for difference in ranked if difference.kind == WAIT],
-        missing,
-        len(verdicts),
-        max((difference.blocks for difference in ranked), default=0),
-    )
+    ranked = sorted(listed, key=lambda difference: (difference.kind == WAIT, _place(difference)))
+    return Explanation(ranked, missing, len(verdicts))
 
 
 def _floored_values(runs: Sequence[RunCosts], cost: Cost) -> list[tuple[str, float]]:
@@ -166,7 +156,6 @@ def _difference(
         verdict.ratio_low if verdict else None,
         verdict.ratio_high if verdict else None,
         verdict.p_value if verdict else None,
-        min(map(len, floored)),
         (verdict.blocks or 0) if verdict and verdict.method == PAIRED else 0,
     )
 

@@ -8,11 +8,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Refused
 from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.protocol.schemas import LARGEST_ID, With, value_at
-from fsbench_web.compare.explanations.contenders import (
-    CAUTION,
-    MOST_SERIES,
-    explanations,
-)
+from fsbench_web.compare.explanations.contenders import CAUTION, MOST_SERIES, explanations
 
 router = Router()
 
@@ -78,7 +74,7 @@ class ExplanationOut(Schema):
     slower_percent: float | None = value_at("behind_percent")
     sentence: str
     tested: int = value_at("explanation.tested")
-    differences: list[DifferenceOut]
+    differences: list[DifferenceOut] = value_at("explanation.differences")
     missing: list[str]
     ranked: list[str]
     setup: list[SetupOut] = value_at("setups")
@@ -112,7 +108,6 @@ def get_explanations(request: HttpRequest, filters: Query[ExplanationFilters]) -
             With(
                 other,
                 sentence="",
-                differences=[*other.explanation.work, *other.explanation.waits],
                 missing=[cost.test for cost in other.explanation.missing],
                 ranked=[difference.cost.test for difference in other.explanation.differing],
             )

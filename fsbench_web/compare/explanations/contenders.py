@@ -59,7 +59,7 @@ class Explanations:
 
     @property
     def has_samples(self) -> bool:
-        return any(other.explanation.work or other.explanation.waits for other in self.others)
+        return any(other.explanation.differences for other in self.others)
 
 
 def explanations(series_ids: Sequence[int], test: str, category: str) -> Explanations | None:

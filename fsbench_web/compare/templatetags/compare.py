@@ -19,6 +19,7 @@ register = template.Library()
 register.filter("flag_label", wording.flag_label)
 register.filter("flag_meaning", wording.flag_meaning)
 register.filter("category_label", categories.label)
+register.filter("ratio", numbers.ratio)
 
 
 @register.filter

@@ -235,7 +235,7 @@ def test_a_seeded_cause_comes_first_of_real_runs(tmp_path: Path) -> None:
             for text in (f"{job}fsync=4\n", job)
         ]
     explanation = explained(*sides)
-    first = explanation.work[0]
+    first = explanation.differences[0]
     assert first.cost.test == "flushes_per_1000_operations"
     assert first.ratio > 5
 
