@@ -91,7 +91,7 @@ def _rows(
             "folded": ", ".join(folded),
             "flags": [flag for flag in row.flags if flag not in table.common_flags],
             "left_out": row.left_out_words,
-            "cells": [column.cell(row)._asdict() | {"kind": column.classes} for column in columns],
+            "cells": [(column.classes, *column.cell(row)) for column in columns],
         }
 
 
