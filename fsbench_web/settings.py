@@ -34,10 +34,9 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
-    # Whom a provider's subject stands for, and the way there and back (accounts.openid).
+    # Whom a provider's subject stands for (accounts.people.identities).
     "allauth.account",
     "allauth.socialaccount",
-    "allauth.socialaccount.providers.openid_connect",
     "fsbench_web.catalog",
     "fsbench_web.studies",
     "fsbench_web.compare",
@@ -187,10 +186,6 @@ if not PASSWORD_SIGN_IN and SIGN_ON is None:
     raise ImproperlyConfigured(
         "FSBENCH_PASSWORD_SIGN_IN=False leaves no way to sign in without FSBENCH_OIDC_ISSUER."
     )
-SOCIALACCOUNT_ADAPTER = "fsbench_web.accounts.openid.ProviderAdapter"
-# Of allauth's own pages there is none here; nothing of the provider's tokens is kept.
-ACCOUNT_EMAIL_VERIFICATION = "none"
-SOCIALACCOUNT_STORE_TOKENS = False
 LOGIN_URL = "accounts:sign_in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"

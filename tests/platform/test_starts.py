@@ -18,6 +18,7 @@ try:
 except SystemExit:
     sys.stderr.write(json.dumps(sorted(sys.modules)))
 """
+ASKING = {"jwt", "requests", "cryptography"}  # another server: single sign-on
 DRAWING = {"plotly", "xlsxwriter", "markdown"}
 PAGES = {"ninja", "fsbench_web.urls", "fsbench_web.api", "fsbench_web.figures", "fsbench_web.pages"}
 
@@ -25,11 +26,14 @@ PAGES = {"ninja", "fsbench_web.urls", "fsbench_web.api", "fsbench_web.figures", 
 @pytest.mark.parametrize(
     ("command", "unneeded"),
     [
-        ("create_token", {"numpy", "scipy", "celery", "docker", "uvicorn"} | DRAWING | PAGES),
-        ("prepare", {"numpy", "scipy", "celery", "docker", "uvicorn"} | DRAWING | PAGES),
-        ("importer", {"scipy", "celery", "docker", "uvicorn"} | DRAWING | PAGES),
+        (
+            "create_token",
+            {"numpy", "scipy", "celery", "docker", "uvicorn"} | ASKING | DRAWING | PAGES,
+        ),
+        ("prepare", {"numpy", "scipy", "celery", "docker", "uvicorn"} | ASKING | DRAWING | PAGES),
+        ("importer", {"scipy", "celery", "docker", "uvicorn"} | ASKING | DRAWING | PAGES),
         ("worker", {"scipy", "uvicorn"} | DRAWING | PAGES),
-        ("serve", {"scipy", "docker"} | DRAWING | PAGES),
+        ("serve", {"scipy", "docker"} | ASKING | DRAWING | PAGES),
     ],
 )
 def test_a_command_loads_what_it_works_with(
