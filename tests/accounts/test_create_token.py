@@ -1,7 +1,3 @@
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +6,6 @@ from django.core.management import CommandError, call_command
 
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import ApiToken
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_it_prints_the_token_alone(alice: User, capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,25 +41,6 @@ def test_an_inactive_user_gets_none(alice: User) -> None:
     User.objects.update(is_active=False)
     with pytest.raises(CommandError, match="not active"):
         call_command("create_token", "alice")
-
-
-def test_errors_go_to_stderr_and_exit_with_1(new_site: Path) -> None:
-    environment = os.environ | {
-        "DJANGO_SETTINGS_MODULE": "fsbench_web.settings",
-        "FSBENCH_DATA": str(new_site),
-        "DATABASE_URL": "",
-    }
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "manage.py"), "create_token", "nobody"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-    )
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert 'There is no user "nobody"' in done.stderr
 
 
 @pytest.mark.django_db

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from fsbench_web.platform import disk_room, private_files
+from fsbench_web.serving.data_folder import exclusive_use
+
 IN_MEMORY = {"CELERY_BROKER_URL": "memory://", "FSBENCH_SECRET_KEY": "k" * 50}
 SERVE = ("serve", "--without-worker", "--port", "0")
 
@@ -39,9 +42,7 @@ def refusal(folder: Path, *command: str, prefix: str = "", **variables: str) -> 
     [
         (SERVE, {}, "broker"),
         (SERVE, IN_MEMORY, "serve.lock"),
-        ((*SERVE, "--prepared"), IN_MEMORY, "serve.lock"),
         (("prepare",), IN_MEMORY, ""),
-        (("worker",), {}, "broker"),
     ],
 )
 def test_a_read_only_folder(
@@ -60,15 +61,20 @@ def test_a_file_in_its_place(tmp_path: Path) -> None:
     assert "is no folder" in refusal(file, *SERVE)
 
 
-@pytest.mark.parametrize("name", ["serve.lock", "broker"])
-def test_something_else_in_the_place_of_its_files(name: str, tmp_path: Path) -> None:
-    place = tmp_path / name
-    place.mkdir() if name == "serve.lock" else place.touch()
-    assert str(place) in refusal(tmp_path, *SERVE)
+def test_something_else_in_the_place_of_its_files(tmp_path: Path) -> None:
+    lock, broker = tmp_path / "serve.lock", tmp_path / "broker"
+    lock.mkdir()
+    broker.touch()
+    with pytest.raises(IsADirectoryError) as no_file, exclusive_use(tmp_path):
+        pass
+    with pytest.raises(FileExistsError) as no_folder:
+        private_files.make_folder(broker)
+    assert str(lock) in disk_room.data_folder_problem(no_file.value, tmp_path)
+    assert str(broker) in disk_room.data_folder_problem(no_folder.value, tmp_path)
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("kilobytes", [16, 64, 3000])
+@pytest.mark.parametrize("kilobytes", [16, 3000])
 def test_a_disk_without_room(kilobytes: int, tmp_path: Path) -> None:
     """Noticed when the database is opened, and while its tables are made."""
     mount = f"mount -t tmpfs -o size={kilobytes}k none {tmp_path}"
