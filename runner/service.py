@@ -20,9 +20,8 @@ from fsbench_web.catalog.models import Worker
 from fsbench_web.catalog.workers.announce import announce
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.celery import app
-from fsbench_web.operations import chores
 from fsbench_web.platform import clock, table_version
-from fsbench_web.studies.runs import leases, lifecycle, logs, queue
+from fsbench_web.studies.runs import leases, lifecycle, queue
 from fsbench_web.studies.runs.clients import parts
 from runner import leftovers
 from runner.execution import finish
@@ -34,7 +33,6 @@ logger = logging.getLogger("fsbench.worker")
 
 # A LUN that was mounted or unplugged is noticed within this time, and again before every run.
 REFRESH_EVERY_S = 30.0
-MAINTENANCE_EVERY_S = 60.0
 HEARTBEAT_FILE = "heartbeat"
 # A package that was put into the folder of guest kernels is booted within this time.
 LOOK_AT_KERNELS_EVERY_S = 5.0
@@ -182,11 +180,6 @@ def send_heartbeat(host: Host) -> None:
         lifecycle.resend(worker)
 
 
-def run_maintenance(host: Host) -> None:
-    """Fold the logs of ended runs, delete those that are too old."""
-    chores.run_chore("Logs of ended runs", logs.run_maintenance, by=host.name)
-
-
 def refresh_kernels(host: Host) -> None:
     """Fetch the kernel that was asked for, boot those that are new, while no run has its turn."""
     if host.guests is not None:
@@ -273,7 +266,6 @@ def serve(host: Host, echo: Callable[[str], None] = logger.info) -> int:
     beats = [
         _repeat(host, settings.WORKER_HEARTBEAT_S, send_heartbeat),
         _repeat(host, REFRESH_EVERY_S, Host.refresh),
-        _repeat(host, MAINTENANCE_EVERY_S, run_maintenance),
         _repeat(host, LOOK_AT_KERNELS_EVERY_S, refresh_kernels),
         _repeat(host, SET_UP_EVERY_S, set_up),
     ]

@@ -6,10 +6,8 @@ page that fails its test when the page complains.
 """
 
 import signal
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ import hypothesis
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import transaction
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 from xdist.scheduler import LoadScopeScheduling
@@ -268,22 +266,6 @@ def module_db(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
 def papers(module_db: None) -> None:
     """The studies that ship with fsbench."""
     call_command("load_published", verbosity=0)
-
-
-@pytest.fixture
-def new_site(django_db_setup: None, tmp_path: Path) -> Path:
-    """A data folder for FSBENCH_DATA, whose SQLite database is as the migrations leave it.
-
-    It is the tests' own, copied: of tests under way it has nothing, of those before it no row.
-    """
-    folder = tmp_path / "data"
-    folder.mkdir()
-    with (
-        closing(sqlite3.connect(connection.settings_dict["NAME"])) as ours,
-        closing(sqlite3.connect(folder / "fsbench.sqlite3")) as copied,
-    ):
-        ours.backup(copied)
-    return folder
 
 
 @pytest.fixture(scope="session")

@@ -10,10 +10,10 @@ from fsbench_web.operations.models import Chore
 from fsbench_web.platform import clock
 
 
-def run_chore(name: str, work: Callable[[], object], *, by: str = "") -> None:
+def run_chore(name: str, work: Callable[[], object]) -> None:
     """Do the work and note that it was done; what it raises is noted and raised again."""
     began = time.monotonic()
-    who = (by or socket.gethostname())[:150]
+    who = socket.gethostname()[:150]
     try:
         work()
     except DatabaseError:

@@ -100,7 +100,7 @@ def test_a_silent_worker_is_down(worker: Worker, settings: Settings) -> None:
 
 
 def test_chores_have_an_age(settings: Settings) -> None:
-    chores.run_chore("Logs of ended runs", lambda: None, by="lab1")
+    chores.run_chore("Logs of ended runs", lambda: None)
     with pytest.raises(ValueError, match="full"):
         chores.run_chore("Snapshots", lambda: int("full"))
     samples = scrape(settings)

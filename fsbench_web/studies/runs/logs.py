@@ -138,6 +138,6 @@ def may_be_pruned(run: Run) -> bool:
 
 
 def run_maintenance() -> None:
-    """What somebody has to do now and then: called by every worker and by `manage.py serve`."""
+    """Fold logs of ended runs and delete those that are too old; a chore of `manage.py serve`."""
     fold_ended()
     prune()
