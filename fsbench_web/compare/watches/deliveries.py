@@ -69,6 +69,9 @@ def enqueue(message: WatchMessage, now: datetime) -> None:
 def send_due(now: datetime | None = None) -> int:
     """Send what waits and is due. Returns how many were tried."""
     now = now or timezone.now()
+    # The clock was ahead when this was written: nothing waits for longer than the last wait.
+    too_late = WatchDelivery.objects.filter(next_try_at__gt=now + BACK_OFF[-1] + CLAIM_LASTS)
+    too_late.filter(state=State.WAITING).update(next_try_at=now)
     due = WatchDelivery.objects.filter(
         state=State.WAITING,
         next_try_at__lte=now,

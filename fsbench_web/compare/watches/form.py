@@ -129,6 +129,13 @@ class WatchForm(_PlainForm):
         )
 
 
+class _ConfigurationField(forms.ModelChoiceField):
+    """A choice of series, each by the name of its configuration."""
+
+    def label_from_instance(self, obj: Series) -> str:
+        return str(obj.configuration.label)
+
+
 class BudgetForm(_PlainForm):
     """How much a watch may measure to confirm a change before it tells of it."""
 
@@ -145,7 +152,7 @@ class BudgetForm(_PlainForm):
         max_value=MOST_HOURS,
         help_text="No round begins that would end later.",
     )
-    against = forms.ModelChoiceField(
+    against = _ConfigurationField(
         Series.objects.none(),
         label="Compare with",
         required=False,
@@ -167,7 +174,6 @@ class BudgetForm(_PlainForm):
         field = self.fields["against"]
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset = confirming.comparable(watch)
-        field.label_from_instance = lambda series: series.configuration.label
 
     def clean(self) -> dict[str, Any]:
         values = self.cleaned_data

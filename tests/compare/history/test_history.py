@@ -281,11 +281,11 @@ def test_odd_choices_fall_back(client, line):
 
 def test_it_takes_the_same_queries_for_much_and_for_little(client, line, django_assert_num_queries):
     address = f"/history/?series={line.pk}&test=write"
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         client.get(address)
     for day in range(10):
         measured("6.12.0", 90, day)
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(9):
         client.get(address)
     with django_assert_num_queries(4):
         client.get("/history/")
