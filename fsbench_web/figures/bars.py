@@ -205,8 +205,9 @@ def row_height_px(labels: Sequence[str]) -> int:
 
 
 @lru_cache(maxsize=4096)
-def in_lines(label: str, width: int = 24) -> str:
+def in_lines(label: str) -> str:
     """A long label in up to three lines, broken behind its underscores."""
+    width = 24
     lines = [""]
     for part in label.replace("_", "_\n").split("\n"):
         if lines[-1] and len(lines[-1]) + len(part) > width:

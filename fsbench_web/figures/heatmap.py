@@ -244,7 +244,7 @@ def _map(
     if 0 < len(cell_values) <= TEXT_CELLS_AT_MOST:
         hatched = {cell for cells_of_flag in flagged.values() for cell in cells_of_flag}
         traces.append(_labels(cell_values, scale, label, hatched))
-    traces += boundary(edges, records, files)
+    traces += boundary(edges, records)
     is_marked = any(trace.get("name") for trace in traces)
     return go.Figure(
         traces,
@@ -409,9 +409,7 @@ def hatching(
     return traces
 
 
-def boundary(
-    edges: Mapping[int, tuple[int, int]], records: SizeAxis, files: SizeAxis
-) -> list[dict[str, Any]]:
+def boundary(edges: Mapping[int, tuple[int, int]], records: SizeAxis) -> list[dict[str, Any]]:
     """The cache boundary, {record KB: (last KB, first KB)}: red over white. No edges, no line."""
     spans = _spans(records)
     x: list[float] = []

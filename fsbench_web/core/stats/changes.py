@@ -93,22 +93,18 @@ class Levels:
         return [step for step in self.steps if abs(step.change_percent) >= margin_percent]
 
 
-def changes(
-    points: Sequence[Sequence[float]], margin_percent: float = 10.0, level: float = LEVEL
-) -> list[Change]:
+def changes(points: Sequence[Sequence[float]], margin_percent: float = 10.0) -> list[Change]:
     """The changes of a line by at least the margin; ``points`` are the repeats of each place."""
-    return levels(points, level).changes(margin_percent)
+    return levels(points).changes(margin_percent)
 
 
-def levels(points: Sequence[Sequence[float]], level: float = LEVEL) -> Levels:
+def levels(points: Sequence[Sequence[float]]) -> Levels:
     """The levels of a line; ``points`` are the repeats of each place, finite numbers."""
     if not all(points) or not all(isfinite(value) for point in points for value in point):
         raise ValueError("a point without values, or a value that is not a finite number")
     # By a power of two, which is exact: squares of very large or small values vanish.
     exponent = frexp(max((abs(value) for point in points for value in point), default=0.0))[1]
-    found = _scaled_levels(
-        [[ldexp(value, -exponent) for value in point] for point in points], level
-    )
+    found = _scaled_levels([[ldexp(value, -exponent) for value in point] for point in points])
 
     def unscaled(value: float) -> float:
         return ldexp(value, exponent)
@@ -124,13 +120,13 @@ def levels(points: Sequence[Sequence[float]], level: float = LEVEL) -> Levels:
     )
 
 
-def _scaled_levels(points: Sequence[Sequence[float]], level: float) -> Levels:
+def _scaled_levels(points: Sequence[Sequence[float]]) -> Levels:
     means = np.array([fsum(point) / len(point) for point in points])
     modes = _modes(means)
     spikes = set() if modes else _spikes(means)
     while True:
         kept = [place for place in range(len(points)) if place not in spikes]
-        steps = _steps_of([points[place] for place in kept], means[kept], modes, level)
+        steps = _steps_of([points[place] for place in kept], means[kept], modes)
         lone = _there_and_back(steps)
         if not lone:
             needed = _confirming(len(spikes), len(points))
@@ -150,17 +146,14 @@ def _confirming(spikes: int, count: int) -> int:
 
 
 def _steps_of(
-    points: Sequence[Sequence[float]],
-    means: NDArray[np.float64],
-    modes: Modes | None,
-    level: float,
+    points: Sequence[Sequence[float]], means: NDArray[np.float64], modes: Modes | None
 ) -> list[Change]:
     """The steps of a line without its spikes, with the levels between neighbouring steps."""
     if len(points) < 2:
         return []
     line = _Line(points, means, modes)
     steps: list[Change] = []
-    _find_steps(line, 0, len(points), level, steps)
+    _find_steps(line, 0, len(points), steps)
     steps.sort(key=lambda step: step.place)
     return _with_levels(line.means, steps)
 
@@ -176,11 +169,7 @@ def _there_and_back(steps: Sequence[Change]) -> list[int]:
 
 
 def newest_against_level(
-    points: Sequence[Sequence[float]],
-    found: Levels,
-    *,
-    lower_is_better: bool,
-    margin_percent: float = EQUIVALENCE_PERCENT,
+    points: Sequence[Sequence[float]], found: Levels, *, lower_is_better: bool
 ) -> tuple[int, Verdict] | None:
     """The speed of the newest point relative to the level before it, and that level's points.
 
@@ -188,7 +177,7 @@ def newest_against_level(
     1991), or of its repeats if wider. None for fewer than two points and for values not above zero.
     """
     newest = len(points) - 1
-    steps = found.changes(margin_percent)
+    steps = found.changes(EQUIVALENCE_PERCENT)
     start = max((step.place for step in steps if step.place < newest), default=0)
     before = [points[place] for place in range(start, newest) if place not in found.spikes]
     count = len(before)
@@ -204,7 +193,7 @@ def newest_against_level(
     if freedom:
         share = 1 / len(points[-1]) + fsum(1 / len(point) for point in before) / count**2
         errors.append((sqrt(squares / freedom * share), float(freedom)))
-    verdicts = [estimated(difference, *error, margin_percent) for error in errors]
+    verdicts = [estimated(difference, *error, EQUIVALENCE_PERCENT) for error in errors]
     widest = max(verdicts, key=lambda verdict: verdict.ratio_high or 0.0)
     return count, decided(widest._replace(method=UNPAIRED))
 
@@ -283,7 +272,7 @@ class _Line:
         return int(self.freedom[end] - self.freedom[start]) + end - start
 
 
-def _find_steps(line: _Line, start: int, end: int, level: float, steps: list[Change]) -> None:
+def _find_steps(line: _Line, start: int, end: int, steps: list[Change]) -> None:
     """Add the steps between points ``start`` and ``end``: the best, then those of both sides."""
     if line.values(start, end) < LEAST_VALUES:
         return
@@ -291,12 +280,12 @@ def _find_steps(line: _Line, start: int, end: int, level: float, steps: list[Cha
     if best is None:
         return
     p_value = min(1.0, best.p_value * (end - start - 1))
-    if p_value >= level:
+    if p_value >= LEVEL:
         return
     steps.append(replace(best, p_value=p_value))
     for side_start, side_end in ((start, best.place), (best.place, end)):
         if side_end - side_start >= LEAST_OF_A_PART:
-            _find_steps(line, side_start, side_end, level, steps)
+            _find_steps(line, side_start, side_end, steps)
 
 
 def _p_values(
