@@ -34,14 +34,6 @@
   document.addEventListener("htmx:sendError", failed);
 
   document.addEventListener("change", function (event) {
-    // The words beside a group's title count its ticks.
-    const group = event.target.closest?.("#filters [data-counted]");
-    if (group) {
-      const ticked = all("input[type=checkbox]:checked", group).length;
-      const count = group.querySelector("summary .small");
-      const total = count.textContent.match(/[0-9]+$/)[0];
-      count.textContent = ticked ? ticked + " of " + total : "all " + total;
-    }
     // The boxes above the matrix show and hide its columns.
     const column = event.target.dataset?.column;
     const matrix = column && event.target.closest(".matrix");
@@ -131,7 +123,6 @@
   function ready() {
     all("table.deltas").forEach(pin);
     document.querySelector("[data-narrow-tests]")?.closest("[hidden]")?.removeAttribute("hidden");
-    for (const button of all("[data-table-apply]")) button.hidden = Boolean(window.htmx);
   }
   for (const name of ["htmx:afterSettle", "live:put"]) document.addEventListener(name, ready);
   ready();

@@ -109,15 +109,8 @@ document.addEventListener("htmx:afterSettle", () => {
   used = null;
 });
 // Empty fields say nothing: without them the address stays short enough to read.
-let isReview = false;
-document.addEventListener("submit", (event) => {
-  isReview = event.target.matches("[data-job-form]") && !event.submitter?.hasAttribute("formaction");
-}, true);
 document.addEventListener("formdata", (event) => {
   if (!event.target.matches("[data-job-form], [data-submit-on-change]")) return;
-  // What the page had ticked by itself is of no matter once it is submitted.
-  if (isReview) event.formData.delete("suggested");
-  isReview = false;
   const noWorkload = !event.formData.getAll("workload").some((value) => value !== "");
   // A parameter that was emptied is refused: the preset's own value must not come back unseen.
   const isParameter = (name) => /^[^.]+\.[^.]+$/.test(name);
@@ -286,4 +279,3 @@ setUpConfirmations();
 sayReaderTimes();
 document.addEventListener("live:put", setUpConfirmations);
 findAll("[data-run-live]").forEach(follow);
-find("[data-focus]")?.focus();

@@ -91,6 +91,7 @@ def _possible_context(cards: list[possible_runs.LunCard]) -> dict[str, object]:
 def review(request: HttpRequest) -> HttpResponse:
     """What the job in the query string would do; POST with the LUN's name does it."""
     form = job_form.read(request.GET)
+    form.suggested = ""  # what the page ticked is chosen once it is submitted
     form.choose_seed()
     spec = form.spec()
     if request.method != "POST":

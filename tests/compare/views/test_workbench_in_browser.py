@@ -187,3 +187,15 @@ def test_rows_are_hidden_at_once_and_are_there_on_paper(page, site):
     page.emulate_media(media="print")
     expect(contenders).to_have_count(3)
     expect(page.locator(".table-tools")).to_be_hidden()
+
+
+def test_the_server_counts_what_is_chosen_of_a_filter(page, scores):
+    page.goto("/compare/?papers=yes")
+    count = page.locator("#count-test")
+    expect(count).to_have_text("all 2")
+    box = page.locator("#filters input[name=test][value=write]")
+    box.evaluate("box => { box.closest('details').open = true; }")
+    box.check()
+    expect(count).to_have_text("1 of 2")
+    box.uncheck()
+    expect(count).to_have_text("all 2")

@@ -298,6 +298,11 @@ def test_the_one_usable_lun_is_chosen_also_when_it_comes_later(signed_in):
     assert query["suggested"] == "ext4.1 xfs.1 iozone-small"
 
 
+def test_what_the_page_ticked_is_chosen_once_it_is_submitted(signed_in: Client) -> None:
+    page = signed_in.get("/runs/new/review/?suggested=ext4.1&fs=ext4.1&repeats=99")
+    assert (page.status_code, suggested(page)) == (422, "")
+
+
 # ---- what the form asks every few seconds ----
 
 
