@@ -3,8 +3,8 @@
     .venv/bin/python -m benchmarks.simulations.auditing
 
 Fixed seed. Rounds drift by 5% and runs scatter around them. Counted by ``core.stats.auditing``.
-At most 5% of comparisons without a difference may be called one; a handicap of 5% in noise of 1%
-must be found in 95%; a difference of the size that an audit names must be found in four of five.
+At most 5% of comparisons without a difference may be called one. A handicap of 5% in noise of 1%
+must be found in 95%. The smallest difference that an audit names must be found in four of five.
 Exits with 1 otherwise.
 """
 
