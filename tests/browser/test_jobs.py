@@ -61,15 +61,15 @@ def test_only_chosen_workloads_are_sent(watcher: Page, complaints: list[str]) ->
     page.locator("input[name=fs][value='ext4.1']").uncheck()
     page.locator("input[name=workload][value=iozone-direct]").check()
     expect(page.locator("#parameters-iozone-direct")).to_be_visible()
-    page.locator("input[name=workload][value=iozone-small]").uncheck()
-    expect(page.locator("#parameters-iozone-small")).to_be_hidden()
+    page.locator("input[name=workload][value=iozone-messages]").uncheck()
+    expect(page.locator("#parameters-iozone-messages")).to_be_hidden()
     page.locator("#form-advanced > summary").click()
     page.locator("#form-steered > summary").click()
     page.locator("#id-reference").select_option("xfs.1")
     page.get_by_label("Title of the new study").fill("Direct")
     page.get_by_role("button", name="Review the job").click()
     expect(page.get_by_role("heading", name="7 runs on disk1")).to_be_visible()
-    assert "iozone-small" not in page.url
+    assert "iozone-messages" not in page.url
     page.get_by_role("link", name="Change the job").click()
     page.locator("input[name=workload][value=iozone-direct]").uncheck()
     with complaint_about(page, complaints, "422"):

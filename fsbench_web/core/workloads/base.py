@@ -292,7 +292,12 @@ class Workload(ABC):
 
     def memory_warning(self, memory_bytes: int | None) -> str:
         """A sentence where the data fit into the machine's memory though they should not."""
-        return ""
+        if memory_bytes is None or not self.measures_memory(memory_bytes):
+            return ""
+        return (
+            f"{self.name} uses buffered I/O, and {memory_bytes // (1024 * KB):,} MiB of memory can "
+            "hold all its data. Choose direct I/O, or more data than memory."
+        )
 
     def data_warning(self) -> str:
         """A sentence where a file system that compresses would write next to nothing of the data;

@@ -20,7 +20,7 @@ from fsbench_web.core.workloads import ParameterError, Workload, workload_of
 from fsbench_web.core.workloads.registry import check_changes
 from fsbench_web.studies.jobs.checks import space, workload
 from fsbench_web.studies.jobs.forms.job_form import JobForm
-from fsbench_web.studies.jobs.forms.workload import PresetFields
+from fsbench_web.studies.jobs.forms.workload import USUAL_WORKLOADS, PresetFields
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.runs.listing import runs_before
 
@@ -29,18 +29,6 @@ MOST_FILESYSTEMS = 2
 # Most workloads need files.
 _FOR_THOSE_WHO_ASK = ("raw",)
 _FILESYSTEMS = ("ext4", "xfs", "btrfs", "ext3", "ext2")
-# What is done in a minute or so at most on any disk, in the order of how many programs it needs.
-_WORKLOADS = (
-    "iozone-small",
-    "filemark-small",
-    "mongo-small",
-    "source-copy-small",
-    "postmark-small",
-    "random-access-small",
-    "file-creation-small",
-    "pgmeter-small",
-    "multiuser-small",
-)
 _SHOWN = ("filesystems", "tools", "kernel", "is_usable", "reason")
 
 
@@ -292,7 +280,7 @@ def suggested_workloads(
     """The preset to tick, of those that have no problem; none that takes hours."""
     if ticked and all(slug in problems and not problems[slug] for slug in ticked):
         return list(ticked)
-    return [slug for slug in _WORKLOADS if slug in problems and not problems[slug]][:1]
+    return [slug for slug in USUAL_WORKLOADS if slug in problems and not problems[slug]][:1]
 
 
 def sentence_of_nothing(

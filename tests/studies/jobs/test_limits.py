@@ -69,6 +69,11 @@ def test_the_review_warns_of_files_that_fit_into_memory(
         "measures the cache. The paper's files were at least 2 times the memory. Make the files "
         "larger, or set the memory limit to 64 MiB."
     ]
+    request = spec(workload="fio-8k-small", parameters={"direct": False})
+    (warning,) = review_context(request, planned(request), "t")["memory_warnings"]
+    assert "4,096 MiB of memory" in warning
+    request = spec(workload="fio-8k-small")
+    assert review_context(request, planned(request), "t")["memory_warnings"] == []
     request = _pgmeter(spec, file_mb=200, memory_mb=100)
     assert review_context(request, planned(request), "t")["memory_warnings"] == []
 

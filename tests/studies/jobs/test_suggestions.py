@@ -13,7 +13,9 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.catalog.workers.setup import WorkerSetup
 from fsbench_web.core.workloads import presets
+from fsbench_web.core.workloads.base import QUESTIONS
 from fsbench_web.studies.jobs import possible_runs
+from fsbench_web.studies.jobs.forms.workload import USUAL_WORKLOADS
 from tests.studies.conftest import GB, USABLE, worker_announcement
 
 pytestmark = pytest.mark.django_db
@@ -111,7 +113,7 @@ def test_file_systems(impossible, before, expected):
 @pytest.mark.parametrize(
     ("possible", "before", "expected"),
     [
-        (presets(), [], ["iozone-small"]),
+        (presets(), [], ["fio-8k-small"]),
         (["filemark-small", "mongo-small"], [], ["filemark-small"]),
         (["iozone-paper", "pgmeter-freenix"], [], []),  # hours are nobody's first wish
         ([], [], []),
@@ -123,6 +125,14 @@ def test_file_systems(impossible, before, expected):
 def test_workloads(possible, before, expected):
     problems = {slug: [] if slug in possible else NO for slug in presets()}
     assert possible_runs.suggested_workloads(problems, before) == expected
+
+
+def test_the_usual_workload_answers_the_first_question_and_measures_the_disk():
+    usual = presets()[USUAL_WORKLOADS[0]]
+    assert usual.answers == QUESTIONS[0]
+    assert usual.workload().is_direct
+    assert usual.workload().memory_warning(2**40) == ""
+    assert set(USUAL_WORKLOADS) <= set(presets())
 
 
 @pytest.mark.parametrize(
@@ -151,8 +161,8 @@ def test_one_sentence_says_what_is_missing(setup, expected):
 def test_what_can_run_is_ticked_at_first(signed_in, disk):
     page = signed_in.get(f"/runs/new/?lun={disk.pk}&study=")
     assert ticked(page, "fs") == ["ext4.1", "xfs.1"]
-    assert ticked(page, "workload") == ["iozone-small"]
-    assert suggested(page) == "ext4.1 xfs.1 iozone-small"
+    assert ticked(page, "workload") == ["iozone-messages"]
+    assert suggested(page) == "ext4.1 xfs.1 iozone-messages"
     assert "data-nothing" not in text(page)
 
 
@@ -249,7 +259,7 @@ def test_a_form_that_nobody_touched_follows_its_worker_to_the_end_of_its_setting
     announce(worker_announcement(capabilities=capabilities))
     page = shown_again(signed_in, page)
     assert ticked(page, "fs") == ["ext4.1", "xfs.1"]
-    assert suggested(page) == "ext4.1 xfs.1 iozone-small"
+    assert suggested(page) == "ext4.1 xfs.1 iozone-messages"
 
 
 def test_where_nothing_can_run_nothing_is_ticked_and_a_sentence_says_why(signed_in):
@@ -291,11 +301,11 @@ def test_the_one_usable_lun_is_chosen_also_when_it_comes_later(signed_in):
     announce(worker_announcement(luns=only))
     page = signed_in.get("/runs/new/?" + urlencode(filled_in), headers={"HX-Request": "true"})
     assert ticked(page, "fs") == ["ext4.1", "xfs.1"]
-    assert ticked(page, "workload") == ["iozone-small"]
+    assert ticked(page, "workload") == ["iozone-messages"]
     assert 'name="new_study" maxlength="200" value="Mine"' in text(page)
     # Its address says the same again.
     query = dict(parse_qsl(page["HX-Replace-Url"].partition("?")[2]))
-    assert query["suggested"] == "ext4.1 xfs.1 iozone-small"
+    assert query["suggested"] == "ext4.1 xfs.1 iozone-messages"
 
 
 def test_what_the_page_ticked_is_chosen_once_it_is_submitted(signed_in: Client) -> None:
