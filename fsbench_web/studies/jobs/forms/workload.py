@@ -85,6 +85,10 @@ class PresetFields:
     """Why its files have no room on the chosen LUN with what is ticked; "" where they may."""
 
     @property
+    def paper(self) -> str:
+        return _type(self.preset).paper
+
+    @property
     def fits(self) -> bool:
         """Else nobody ticks it."""
         return not self.no_room
