@@ -28,6 +28,7 @@ from fsbench_web.compare.tables.verdicts.uncertainty import tenths
 from fsbench_web.compare.watches import deliveries, reportable
 from fsbench_web.compare.watches.reportable import CONFIRMED, INCONCLUSIVE, LESS
 from fsbench_web.core.scoring import categories
+from fsbench_web.core.stats.bisecting import least_runs
 from fsbench_web.core.stats.intervals import mean
 from fsbench_web.core.stats.verdicts import (
     LEAST_BLOCKS,
@@ -37,11 +38,13 @@ from fsbench_web.core.stats.verdicts import (
     rounding_of,
 )
 from fsbench_web.core.units import lower_is_better
+from fsbench_web.core.versions import version_key
 from fsbench_web.platform import clock, limits
 from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
+from fsbench_web.studies.jobs.forms.job_form import prefilled
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.repeating import configurations_of, repeating_job
-from fsbench_web.studies.jobs.spec import JobSpec
+from fsbench_web.studies.jobs.spec import JobSpec, RaceSpec
 from fsbench_web.studies.jobs.submitting import confirmation_text, planned, submit
 from fsbench_web.studies.models import END_STATES, UNTRACED, Run, RunState, Series
 from fsbench_web.studies.runs.races.next_runs import value_of
@@ -193,6 +196,8 @@ def conclude_ended(now: datetime | None = None) -> list[WatchMessage]:
                 continue
             with as_user(message.watch.user):
                 code, numbers = _measured(message)
+                if code == CONFIRMED and (search := _search_query(message)):
+                    numbers["search"] = search
             is_told = message.state != WatchMessage.State.EXPECTED
             _say(message, code, numbers)
             if is_told:
@@ -334,6 +339,36 @@ def _measured(message: WatchMessage) -> tuple[str, dict[str, Any]]:
     }
 
 
+def _search_query(message: WatchMessage) -> str:
+    """The query of the job form that looks for the kernel of a change; "" for none between."""
+    watch, series = message.watch, message.watch.series
+    try:
+        spec = _job(watch, series, LEAST_ROUNDS, None)
+    except CannotConfirm:
+        return ""
+    assert series is not None
+    assert series.lun is not None
+    ends = message.payload["confirmation"].get("kernels", [])
+    ability = availability.guest(series.lun.worker)
+    usable = sorted(
+        ability.usable_kernels if ability else (), key=lambda one: version_key(one.version)
+    )
+    names = [kernel.name for kernel in usable]
+    places = [names.index(name) for name in ends if name in names]
+    kernels = names[places[0] : places[1] + 1] if len(places) == 2 else []
+    if spec.guest is None or len(kernels) < 3:
+        return ""
+    race = RaceSpec(
+        find="change",
+        runs=least_runs(len(kernels)),
+        test=watch.test,
+        category=watch.category,
+        margin_percent=watch.margin_percent,
+    )
+    guest = replace(spec.guest, kernels=tuple(kernels))
+    return prefilled(spec.model_copy(update={"guest": guest, "race": race})).to_query()
+
+
 def _repeats(runs: Sequence[tuple[int, str]], watch: Watch) -> tuple[Repeats | None, str]:
     """The scores of these runs by block, and their unit; None where there are none in one unit."""
     visible = set(Run.objects.filter(pk__in=[pk for pk, _ in runs]).values_list("pk", flat=True))
@@ -354,6 +389,8 @@ def _say(message: WatchMessage, code: str, numbers: dict[str, Any]) -> None:
     facts = message.payload.get("confirmation", {}) | {"code": code} | numbers
     if code in OUTCOMES:
         words = OUTCOMES[code].format(size=_size(facts))
+        if "search" in facts:
+            words += " The page of the watch offers a search of the kernels between."
     else:
         words = f"Not confirmed: {REASONS[code]}."
     message.confirmation, message.sentence = code, f"{words} {message.sentence}"

@@ -1,14 +1,17 @@
 """Rounds that confirm a change: ordered once, within a budget, by who may; and what they say."""
 
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from html import unescape
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail
 from django.db import connection
+from django.http import QueryDict
 from django.test import Client
 
 from fsbench_web.accounts.models import AuditEntry, LunGrant, Person, Role
@@ -17,9 +20,10 @@ from fsbench_web.catalog.workers.announce import WorkerAnnouncement, announce
 from fsbench_web.compare.models import Watch, WatchDelivery, WatchMessage
 from fsbench_web.compare.watches import confirming, watching
 from fsbench_web.compare.watches.confirming import CannotConfirm
+from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
-from fsbench_web.studies.jobs.submitting import submit
+from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Job, Run, RunState
 from fsbench_web.studies.runs import control
 from tests.accounts.people import person
@@ -169,6 +173,39 @@ class TestTwoGuestKernels:
         assert letter.subject.startswith("fsbench: confirmed slower: ext4")
         assert message.sentence in letter.body
         assert watching.run_maintenance() == []
+
+    def test_the_kernel_of_a_confirmed_change_can_be_searched(
+        self, disk: Lun, ada: User, client: Client
+    ) -> None:
+        """Every second kernel was measured; the worker boots those between, too."""
+        run = measure(disk, ada, dict.fromkeys(("k60", "k61"), 1000.0))[0]
+        watch_of(ada, run)
+        message = found(disk, ada)
+        finish(rounds_of(message), {"k61": 1000.0, "k63": 900.0})
+        watching.run_maintenance()
+        message.refresh_from_db()
+        assert message.sentence.startswith("Confirmed: ")
+        assert "offers a search of the kernels between." in message.sentence
+        client.force_login(ada)
+        page = client.get(f"/watches/{message.watch_id}/").content.decode()
+        (address,) = re.findall(r'href="(/runs/new/\?[^"]+)">Find the kernel', page)
+        spec = job_form.read(QueryDict(unescape(address).partition("?")[2])).spec()
+        assert spec.guest is not None
+        assert spec.race is not None
+        assert spec.guest.kernels == ("k61", "k62", "k63")
+        assert (spec.race.find, spec.race.margin_percent) == ("change", 5)
+        announced()  # a heartbeat of now
+        planned(spec)  # nothing refuses it
+
+    def test_neighbours_have_no_kernel_between(self, disk: Lun, ada: User, kernels: Run) -> None:
+        watch_of(ada, kernels)
+        message = found(disk, ada)
+        finish(rounds_of(message), {"k62": 1000.0, "k63": 900.0})
+        watching.run_maintenance()
+        message.refresh_from_db()
+        assert message.confirmation == "slower"
+        assert "search" not in message.payload["confirmation"]
+        assert "search" not in message.sentence
 
     def test_as_fast_as_before_is_not_reproduced(self, disk: Lun, ada: User, kernels: Run) -> None:
         watch_of(ada, kernels)
