@@ -165,7 +165,7 @@ def _show_race(race: Mapping[str, Any]) -> None:
     spent = terminal.duration(race["spent_s"]) if hours else str(race["spent_runs"])
     budget = terminal.duration(race["budget_s"]) if hours else f"{race['budget_runs']} runs"
     decides = f"{race['test']}, {race['category']}"
-    words = f"{race['phase']} after {terminal.quantity(race['blocks'], 'block')}"
+    words = f"{race['phase']} after {terminal.quantity(race['blocks'], 'round')}"
     is_change = race.get("find") == "change"
     name = "Bisection" if is_change else "Race"
     terminal.print_line(
@@ -178,7 +178,7 @@ def _show_race(race: Mapping[str, Any]) -> None:
     columns = [
         Column.name("configuration", "configuration"),
         Column("state", "state"),
-        Column.number("blocks", "blocks"),
+        Column.number("rounds", "blocks"),
         Column.number("to oldest" if is_change else "to leader", lambda one: _gain(one["ratio"])),
         Column.number("95%", _gains),
         Column.name("why", lambda one: one["why"].replace("_", " ")),

@@ -188,7 +188,7 @@ def test_a_race_is_submitted_and_shown_with_who_leads(fsbench: Command) -> None:
     for run in Run.objects.order_by("pk"):
         complete(run, speeds[run.series.configuration.filesystem])
     text = fsbench("show", "--job", job).stdout
-    assert "Race by write, total_average: confirming after 1 block, " in text
+    assert "Race by write, total_average: confirming after 1 round, " in text
     assert " is ahead so far." in text
     with subprocess.Popen(
         [sys.executable, "-m", "fsbench", "watch", "--job", str(job)],

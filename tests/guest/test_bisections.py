@@ -127,7 +127,7 @@ def test_a_kernel_that_fails_twice_is_passed_over(search: Callable[..., list[Run
     assert "; k6.10.0 between them could not be measured). " in conclusion
     row = next(row for row in report().rows if "k6.10.0" in row.label)
     assert (row.state, row.word) == ("out", "failed")
-    assert "It failed 2 times in one block." in row.reason
+    assert "It failed 2 times in one round." in row.reason
 
 
 def test_an_end_that_fails_is_said(search: Callable[..., list[Run]]) -> None:

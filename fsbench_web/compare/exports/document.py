@@ -94,7 +94,7 @@ def remarks(table: DeltaTable) -> list[str]:
     kinds = dict.fromkeys(row.share.of for row in table.rows if row.share)
     if kinds:
         parts.append(
-            f"The LUN itself: what it did without a file system, in the same blocks: "
+            f"The LUN itself: what it did without a file system, in the same rounds: "
             f"{'; '.join(kinds)}. Of the LUN is the score in percent of that, of speed."
         )
     return parts

@@ -64,7 +64,7 @@ SORTS = {"": "Worst first", "best": "Best first"} | {
     for sign in words
 }
 RULES = {
-    "": "Paired where runs share blocks, else unpaired",
+    "": "Paired where runs share rounds, else unpaired",
     FREENIX: "FREENIX 2002: intervals apart, means the margin apart",
 }
 ANSWERS = {"": "Either way", "yes": "Yes", "no": "No"}

@@ -75,7 +75,7 @@ class Share:
         return f"{self.percent_words} of the LUN"
 
     def sentence(self) -> str:
-        blocks = f"the mean of {self.probes} blocks" if self.probes != 1 else "in its block"
+        blocks = f"the mean of {self.probes} rounds" if self.probes != 1 else "in its round"
         spread = self.spread_percent
         scatter = (
             "how much it scatters is not known" if spread is None else numbers.half_width(spread)

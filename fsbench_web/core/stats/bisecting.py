@@ -182,7 +182,7 @@ class _Search:
         block = self.logs[self.block_count]
         missing = {name for name in names if self.failed.get(name, -1) == self.block_count}
         if set(block) != set(names) - missing:
-            raise ValueError("a block is not of those that were to be measured")
+            raise ValueError("a round is not of those that were to be measured")
         self.spent += fsum(self.costs[self.block_count].values())
         self.block_count += 1
         if missing & {self.before, self.after}:

@@ -289,7 +289,7 @@ class _RaceProgress:
         if self.block_count == len(self.logs) or self._is_over():
             return False
         if set(self.logs[self.block_count]) != set(self.remaining):
-            raise ValueError("a block is not of those that were left")
+            raise ValueError("a round is not of those that were left")
         self.spent += fsum(self.costs[self.block_count].values())
         self.block_count += 1
         return True

@@ -238,7 +238,7 @@ def check_window(window: Window | None, runs: Sequence[PlannedRun], problems: Pr
     takes = f"a run takes about {duration(items[first].duration_s)}"
     if len(block) > 1:
         takes += (
-            f", and a block of {len(block)} runs, which is begun only as a whole, about "
+            f", and a round of {len(block)} runs, which is begun only as a whole, about "
             f"{duration(sum(block))}"
         )
     problems.add(

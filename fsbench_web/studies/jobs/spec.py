@@ -261,7 +261,7 @@ class JobOptions(BaseModel):
     probe_s: StrictInt = Field(
         default=0,
         description="seconds, at most, in which the LUN itself is measured by fio before the first "
-        f"run of each block, {LEAST_PROBE_S} to {MOST_PROBE_S}; 0: it is not",
+        f"run of each round, {LEAST_PROBE_S} to {MOST_PROBE_S}; 0: it is not",
     )
 
     tracing: tuple[StrictStr, ...] = Field(
@@ -284,7 +284,7 @@ class JobOptions(BaseModel):
     )
     stop_before: Moment | None = Field(
         default=None,
-        description="ISO 8601 with its zone: no run, and no block as a whole, begins that would "
+        description="ISO 8601 with its zone: no run, and no round as a whole, begins that would "
         "not end before; what is left is cancelled. null: no end",
         examples=["2026-11-24T06:00:00+01:00"],
     )

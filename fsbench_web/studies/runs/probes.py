@@ -111,8 +111,8 @@ def missing_reason(run: Run) -> str:
     if target_of(run.series) is None:
         return f"It is {OF_SEVERAL}"
     if not run.block:
-        return "It is in no block, as reference runs are: the LUN is measured once for each block."
-    return "The probe of its block gave nothing: the log of the block's first run says why."
+        return "It is in no round, as reference runs are: the LUN is measured once for each round."
+    return "The probe of its round gave nothing: the log of the round's first run says why."
 
 
 def probe_of(run: Run) -> Probe | None:

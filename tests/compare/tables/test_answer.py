@@ -309,7 +309,7 @@ def test_the_difference_is_the_estimate_that_interval_and_verdict_are_of() -> No
     assert line.ratio == pytest.approx(1.5)
     assert line.verdict is not None
     assert line.verdict.ratio_low < line.ratio < line.verdict.ratio_high
-    assert uncertainty.pair_verdict(line.verdict) == "inconclusive, paired in 3 blocks"
+    assert uncertainty.pair_verdict(line.verdict) == "inconclusive, paired in 3 rounds"
     low, to, high = uncertainty.interval_of(line.verdict).partition(" to ")
     assert low.startswith("\u2212")
     assert to
@@ -324,7 +324,7 @@ def test_the_difference_is_the_estimate_that_interval_and_verdict_are_of() -> No
 def test_a_lead_over_the_baseline_that_is_none_over_others_says_so() -> None:
     judged_table = blocks(a=[300.0, 310.0, 320.0], b=[299.0, 330.0, 300.0], c=[100.0, 103.0, 107.0])
     line = line_against(judged_table, "c")
-    assert uncertainty.pair_verdict(line.verdict) == "faster, paired in 3 blocks"
+    assert uncertainty.pair_verdict(line.verdict) == "faster, paired in 3 rounds"
     assert line.is_undecided_elsewhere
     assert uncertainty.verdict_over_others(line.best.verdict) == "inconclusive against 1 other"
     assert not line_against(judged_table, "b").is_undecided_elsewhere

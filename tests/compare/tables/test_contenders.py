@@ -210,7 +210,7 @@ def made(label: str, workload: str, seconds: float, repeats: int = 3) -> None:
 @database
 @pytest.mark.parametrize("by", ["filesystem", "kernel"])
 def test_making_a_file_system_is_compared_between_runs_of_one_workload(by, client):
-    """The best of each was of another workload, with which it shares no block."""
+    """The best of each was of another workload, with which it shares no round."""
     for workload, ext4, xfs in (("fio", 1.0, 0.9), ("iozone", 1.2, 0.7), ("postmark", 0.5, 2.0)):
         for name, seconds in (("ext4", ext4), ("xfs", xfs)):
             repeats = 5 if workload == "fio" else 3

@@ -140,11 +140,11 @@ def test_behind_a_shared_score_a_difference_stands_only_where_it_is_one() -> Non
     text = ratio_sentence(*tied, in_blocks("c", APART))
     assert text.endswith(
         "share the best score, 1,004.00 KB/s, before c with 996.98 KB/s: "
-        "inconclusive, paired in 5 blocks."
+        "inconclusive, paired in 5 rounds."
     )
     text = ratio_sentence(*tied, in_blocks("c", [value / 2 for value in SAME]))
     assert re.search(
-        r"before c with 502\.\S+ KB/s: 100\.0% faster, \S+ to \S+%, paired in 5 blocks\.$", text
+        r"before c with 502\.\S+ KB/s: 100\.0% faster, \S+ to \S+%, paired in 5 rounds\.$", text
     )
 
 

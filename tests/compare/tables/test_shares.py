@@ -42,11 +42,11 @@ def test_a_row_has_the_share_of_its_score_and_comes_back_from_a_permalink() -> N
 def test_in_words_with_what_it_rests_on() -> None:
     assert EXT4.short == "83% of the LUN"
     assert EXT4.sentence() == (
-        "83% of the LUN's own random read of 4 KiB, queue depth 8 (the mean of 5 blocks; ± 2.5%)."
+        "83% of the LUN's own random read of 4 KiB, queue depth 8 (the mean of 5 rounds; ± 2.5%)."
     )
     assert XFS.sentence() == (
         "Unreliable, because the score is above it: the LUN's own sequential read, at its best "
-        "depth (in its block; ± 20.0%; taken from the nearest that was measured). More than the "
+        "depth (in its round; ± 20.0%; taken from the nearest that was measured). More than the "
         "LUN alone does: a cache answered, not the disk."
     )
     assert "; ± < 0.1%)" in Share(90.0, 1, "x", 1, 0.03).sentence()

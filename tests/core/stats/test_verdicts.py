@@ -287,7 +287,7 @@ def test_a_family_takes_back_what_chance_found() -> None:
     assert verdicts[0].q_value == pytest.approx(10 * barely.p_value)
     assert (verdicts[0].tested, verdicts[0].status) == (10, TIE)
     assert MANY in verdicts[0].reasons
-    # It takes more blocks than it would alone.
+    # It takes more rounds than it would alone.
     assert verdicts[0].more_blocks is not None
     equal = apart(0.1, -0.1, 0.05, -0.05)
     assert family([equal, *nothing])[0].status == EQUAL

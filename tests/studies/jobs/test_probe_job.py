@@ -116,7 +116,7 @@ def test_what_lies_on_several_luns_is_not_measured_and_the_reason_is_said(
     first, second = Run.objects.order_by("pk").select_related("series", "job")
     assert [probes.due_s(run) for run in (first, second)] == [0, 30]
     assert "no bound" in probes.missing_reason(first)
-    assert "log of the block's first run" in probes.missing_reason(second)
+    assert "log of the round's first run" in probes.missing_reason(second)
     second.block = ""
     assert "reference" in probes.missing_reason(second)
     first.job = None

@@ -1,4 +1,4 @@
-"""Which runs are in one block: everything once before anything again."""
+"""Which runs are in one round: everything once before anything again."""
 
 from collections.abc import Callable
 

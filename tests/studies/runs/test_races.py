@@ -149,7 +149,7 @@ def test_what_the_timer_alone_makes_come_out_the_same_decides_nothing(
         return
     assert ended.conclusion.startswith(
         "No clear winner among 3 configurations for IOzone, small by write, total average: "
-        "ext4_none is 23% faster than xfs_none, the runner-up, in each of 5 fresh blocks. Each "
+        "ext4_none is 23% faster than xfs_none, the runner-up, in each of 5 fresh rounds. Each "
         "took few ticks of its tool's timer, which alone may be why nothing scatters"
     )
     words_of = {row.label: row.word for row in report.rows}
@@ -199,10 +199,10 @@ def test_time_that_is_over_ends_it_inconclusive(submitted: Callable[..., list[Ru
     assert blocks == [3, 3, 2]  # 56 minutes
     assert race().conclusion == (
         "No clear winner among 3 configurations for IOzone, small by write, total average: "
-        "ext4_none is 25% faster than xfs_none, the runner-up (in 1 fresh block; an interval takes "
-        "5). To decide, measure the two in 5 more blocks, or give the race a larger budget. It "
+        "ext4_none is 25% faster than xfs_none, the runner-up (in 1 fresh round; an interval takes "
+        "5). To decide, measure the two in 5 more rounds, or give the race a larger budget. It "
         "took 8 runs in 56 min of 1 h; everything in each of its 3 "
-        "blocks would have taken 9."
+        "rounds would have taken 9."
     )
 
 
@@ -245,7 +245,7 @@ def test_who_fails_is_tried_again_once_and_then_out(submitted: Callable[..., lis
     assert (out.why, out.blocks) == ("failed", 0)
     assert race().failed[str(first.series_id)][1:] == [
         again.pk,
-        "It failed 2 times in one block.",
+        "It failed 2 times in one round.",
     ]
     run_to_its_end()
     assert race().conclusion.startswith("xfs_none is the best of 3 configurations")
@@ -379,7 +379,7 @@ def test_a_cancelled_one_ends_and_stays_ended(
     assert waiting() == []
     assert race().conclusion == (
         "Stopped, because a run was cancelled. No clear winner yet: ext4_none was "
-        "ahead after 1 block, not confirmed."
+        "ahead after 1 round, not confirmed."
     )
     for run in control.retry(job, "disk1", ann, [RunState.CANCELLED]):
         measure(run)
@@ -497,7 +497,7 @@ def test_an_inconclusive_end_says_how_many_more_blocks_would_decide(
     assert conclusion == race().conclusion
     more = stands.of_race.more_blocks
     assert more is not None
-    blocks = f"{more} more block{'' if more == 1 else 's'}"
+    blocks = f"{more} more round{'' if more == 1 else 's'}"
     assert f"About {blocks} would decide. It took 8 runs of 8" in conclusion
     address = f"/jobs/{race().job_id}/"
     assert "Measure more" not in client.get(address).content.decode()

@@ -100,9 +100,9 @@ class TestFitting:
 
 def test_words_name_blocks_and_configurations() -> None:
     rows = [(number, label) for number in (3, 4, 5) for label in ("xfs", "ext4")]
-    assert words.left_out(rows) == "blocks 3 to 5 of ext4, xfs"
+    assert words.left_out(rows) == "rounds 3 to 5 of ext4, xfs"
     assert words.left_out([(2, "xfs"), (None, words.OF_REFERENCE)]) == (
-        "block 2 of xfs; 1 run of the reference"
+        "round 2 of xfs; 1 run of the reference"
     )
     many = [(n, f"c{n}-{m}") for n in range(1, 9) for m in range(9)]
     assert words.left_out(many).count("and 3 more") == 6
@@ -164,7 +164,7 @@ class TestStop:
         assert lifecycle.claim(following.pk, worker) is None
         assert states(job) == ["done"] * 4 + ["cancelled"] * 2
         reason = (
-            f"Left out: its job stops before {words.time(night.now + 15 * MINUTE)}, and this block "
+            f"Left out: its job stops before {words.time(night.now + 15 * MINUTE)}, and this round "
             "of 2 runs would take about 20 min of the 15 min that were left."
         )
         assert reasons_of(job) == [reason] * 2
@@ -330,9 +330,9 @@ class TestStop:
         assert states(job) == ["done"] * 2 + ["cancelled"] * 2
         conclusion = Race.objects.get().conclusion
         assert conclusion.startswith(
-            "Stopped, because its job stops before another block would have ended. "
+            "Stopped, because its job stops before another round would have ended. "
         )
-        assert "was ahead after 1 block, not confirmed." in conclusion
+        assert "was ahead after 1 round, not confirmed." in conclusion
 
 
 @pytest.mark.django_db
@@ -345,13 +345,13 @@ class TestPlan:
         plan = planned(spec(new_study="Second", repeats=4, **times))
         assert plan.window is not None
         assert plan.window.words == (
-            f"By {words.time(at + 50 * MINUTE)} about 4 of 8 runs; left out then: blocks 3 to 4 of "
+            f"By {words.time(at + 50 * MINUTE)} about 4 of 8 runs; left out then: rounds 3 to 4 of "
             "ext4_wb_none, xfs_none."
         )
         reference = ReferenceSpec(ConfigurationSpec("xfs", {}, "none"), 2)
         plan = planned(spec(new_study="Second", repeats=2, reference=reference, **times))
         assert plan.window is not None
-        assert "left out then: block 2 of ext4_wb_none, xfs_none" in plan.window.words
+        assert "left out then: round 2 of ext4_wb_none, xfs_none" in plan.window.words
         whole = planned(spec(new_study="Second", start_at=at, stop_before=at + 41 * MINUTE)).window
         assert whole is not None
         assert whole.words == f"By {words.time(at + 41 * MINUTE)} all 4 runs."
@@ -373,7 +373,7 @@ class TestPlan:
             (60 * 24 * 400, None, "start_at", "more than a year ahead"),
             (
                 *(60, 75, "stop_before"),
-                "a run takes about 10 min, and a block of 2 runs, which is begun only as a whole, "
+                "a run takes about 10 min, and a round of 2 runs, which is begun only as a whole, "
                 "about 20 min",
             ),
         ],
@@ -489,9 +489,9 @@ class TestPages:
             f"&stop_before={end:%Y-%m-%dT%H:%M}"
         )
         page = " ".join(client.get(address).content.decode().split())
-        assert f"By {words.time(end)} about 2 of 4 runs; left out then: block 2 of" in page
+        assert f"By {words.time(end)} about 2 of 4 runs; left out then: round 2 of" in page
         form = " ".join(client.get(address.replace("review/", "")).content.decode().split())
-        assert f">By {words.time(end)} about 2 of 4 runs; left out then: block 2 of" in form
+        assert f">By {words.time(end)} about 2 of 4 runs; left out then: round 2 of" in form
         early = address.replace(f"{end:%Y-%m-%dT%H:%M}", f"{begin + MINUTE:%Y-%m-%dT%H:%M}")
         form = " ".join(client.get(early.replace("review/", "")).content.decode().split())
         assert "data-outlook" in form
@@ -501,7 +501,7 @@ class TestPages:
         job = f"/jobs/{runs[0].job_id}/"
         page = " ".join(client.get(job).content.decode().split())
         assert "It starts at" in page
-        assert "left out then: block 2 of ext4_wb_none, xfs_none." in page
+        assert "left out then: round 2 of ext4_wb_none, xfs_none." in page
         assert words.time(begin) in page
         assert "starts at" in client.get(f"/runs/{runs[0].pk}/").content.decode()
         api = f"/api/v1/sweeps/{runs[0].job_id}"
@@ -517,7 +517,7 @@ class TestPages:
         ]
         page = " ".join(client.get(job).content.decode().split())
         assert "Not started, because it could not finish by" in page
-        assert "blocks 1 to 2 of ext4_wb_none, xfs_none" in page
+        assert "rounds 1 to 2 of ext4_wb_none, xfs_none" in page
 
     def test_a_new_job_has_no_times_of_the_last_one(
         self, client: Client, spec: MakeSpec, ann: User, timed_runs: list[Run], night: Night

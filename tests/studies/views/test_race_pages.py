@@ -42,7 +42,7 @@ def test_it_shows_who_leads_and_who_is_out(
                 measure(run)
     html = part(client, job)
     assert '<strong class="mono">ext4_none</strong> is ahead so far' in html
-    assert "It failed 2 times in one block. The last was run" in html
+    assert "It failed 2 times in one round. The last was run" in html
     assert "8 h: " in html
     assert "probability" not in html
     assert "Time left of this round" in client.get(f"/jobs/{job}/").content.decode()

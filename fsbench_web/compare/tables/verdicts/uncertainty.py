@@ -98,7 +98,7 @@ def _words(verdict: Verdict, different: str) -> str:
         return SAME_SCORE
     if verdict.status != SIGNIFICANT:
         return _OPEN[verdict.status]
-    few = ", few blocks" if blocks_wanted(verdict) else ""
+    few = ", few rounds" if blocks_wanted(verdict) else ""
     return f"{different}, {_METHODS[verdict.method]}{few}{_qualifiers(verdict)}"
 
 
@@ -129,7 +129,7 @@ def basis_words(verdict: Verdict) -> str:
     """``paired in 5 blocks``, ``unpaired``; also that blocks are few, or that it is of means."""
     text = _METHODS[verdict.method]
     if verdict.method == PAIRED and verdict.blocks is not None:  # None: against several at once
-        text += f" in {verdict.blocks} blocks"
+        text += f" in {verdict.blocks} rounds"
     if blocks_wanted(verdict):
         text += f", few for {contenders_in(verdict)} contenders"
     return text + ", of the means of repeats" * (verdicts.OF_MEANS in verdict.reasons)
@@ -157,8 +157,8 @@ def what_would_decide(verdict: Verdict) -> str:
     if verdict.status == UNKNOWN:
         if {verdicts.EMULATED, verdicts.PUBLISHED} & set(verdict.reasons):
             return ""
-        return f"Measure both in at least {LEAST_BLOCKS} shared blocks."
-    noun = "more block" if verdict.method == PAIRED else "shared block"
+        return f"Measure both in at least {LEAST_BLOCKS} shared rounds."
+    noun = "more round" if verdict.method == PAIRED else "shared round"
     return outlook_words(verdict.outlook, verdict.more_blocks, noun)
 
 
@@ -286,14 +286,14 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
     for reason in verdict.reasons:
         yield from _reason(verdict, reason)
     if verdict.method == UNPAIRED and verdict.p_value is not None:
-        shared = {0: "no block", 1: "one block"}.get(
-            verdict.blocks or 0, f"{verdict.blocks} blocks"
+        shared = {0: "no round", 1: "one round"}.get(
+            verdict.blocks or 0, f"{verdict.blocks} rounds"
         )
         yield f"They share {shared}; pairing needs {LEAST_BLOCKS}."
     if needed := blocks_wanted(verdict):
         yield (
-            f"{verdict.blocks} blocks are few for {contenders_in(verdict)} contenders: a few slow "
-            f"runs can make this difference. Measure {needed} blocks."
+            f"{verdict.blocks} rounds are few for {contenders_in(verdict)} contenders: a few slow "
+            f"runs can make this difference. Measure {needed} rounds."
         )
     if sentence := what_would_decide(verdict):
         yield sentence

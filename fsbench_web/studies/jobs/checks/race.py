@@ -95,7 +95,7 @@ def check_race(
     if spec.until is not None:
         problems.add("race", "A race says itself how often what is repeated: leave repeats out.")
     if spec.reference is not None:
-        problems.add("race", "A race has no reference: its blocks are compared within themselves.")
+        problems.add("race", "A race has no reference: its rounds are compared within themselves.")
     if len(spec.workloads) > 1:
         problems.add("race", "One measure decides, so that a race is of one workload: choose one.")
     for name, workload in workloads[:1]:
@@ -164,9 +164,9 @@ def _check_budget(race: RaceSpec, contenders: int, problems: Problems) -> None:
     elif race.runs is not None:
         is_change = race.find == "change"
         least = (bisecting if is_change else racing).least_runs(max(contenders, 2))
-        why = "a block of all, and three of two finalists, at least"
+        why = "a round of all, and three of two finalists, at least"
         if is_change:
-            why = "three blocks of the ends and of two neighbours, two for each halving, at least"
+            why = "three rounds of the ends and of two neighbours, two for each halving, at least"
         if not least <= race.runs <= MOST_RUNS:
             problems.add(
                 "race",

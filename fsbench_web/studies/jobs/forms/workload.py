@@ -11,9 +11,9 @@ from fsbench_web.core.workloads.base import QUESTIONS
 from fsbench_web.core.workloads.parameters import MOST_IN_A_LIST, Kind, Value
 from fsbench_web.studies.jobs.spec import WorkloadSpec
 
-# The first possible one is ticked, and the form shows the first of each question: a minute or so
-# on any disk. The first three use direct I/O and so
-# measure the disk; the others are for workers without fio and IOzone, or without O_DIRECT.
+# The first possible one is ticked, and the form shows the first of each question. Each takes a
+# minute or so on any disk. The first three use direct I/O and so measure the disk; the others are
+# for workers without fio and IOzone, or without O_DIRECT.
 USUAL_WORKLOADS = (
     "fio-8k-small",
     "fio-stream-small",

@@ -82,7 +82,7 @@ def _result(standing: Standing) -> str:
         so_far = progress_in_words(standing)
         so_far = so_far[:1].lower() + so_far[1:]
         return f"The budget ended the search for what changed {subject}: {so_far}"
-    seen = words.counted(bisection.fresh, "block" if len(race.contenders) == 2 else "fresh block")
+    seen = words.counted(bisection.fresh, "round" if len(race.contenders) == 2 else "fresh round")
     if bisection.status == FASTER:
         return _change_found(standing, bisection, kernels, subject, seen)
     inside = f"within {race.margin_percent:g}%, {_interval(bisection, seen)}"

@@ -33,7 +33,7 @@ def continue_race(run: Run, now: datetime) -> None:
     if race_standing.is_unfinished or race_standing.is_held:
         return
     if race_standing.is_out_of_time:
-        text = "Stopped, because its job stops before another block would have ended."
+        text = "Stopped, because its job stops before another round would have ended."
         _end(race, now, f"{text} {_progress_in_words(race_standing)}")
     elif race_standing.was_cancelled:
         _end(
@@ -108,7 +108,7 @@ def _try_again(race_standing: Standing, run: Run) -> bool:
         if turn.counted < MOST_ATTEMPTS:
             again.append(turn.last)
         else:
-            _eliminate(race_standing, name, f"It failed {turn.counted} times in one block.")
+            _eliminate(race_standing, name, f"It failed {turn.counted} times in one round.")
     race.save(update_fields=["failed"])
     rows = Run.objects.select_related("series__lun", "series__journal_lun", "job", "created_by")
     attempts = [
@@ -120,7 +120,7 @@ def _try_again(race_standing: Standing, run: Run) -> bool:
             retry_of=failed,
             follows=failed,
             block=failed.block,
-            why=f"Another attempt after run {failed.pk}: who fails twice in a block is out.",
+            why=f"Another attempt after run {failed.pk}: who fails twice in a round is out.",
         )
         for failed in rows.filter(pk__in=[row.id for row in again]).order_by("id")
     ]
@@ -133,7 +133,7 @@ def _next_block(race: Race, run: Run, now: datetime) -> None:
     try:
         course = race_standing.course
     except ValueError as error:
-        _end(race, now, f"Stopped, because its runs make no blocks of it: {error}.")
+        _end(race, now, f"Stopped, because its runs make no rounds of it: {error}.")
         return
     if course.phase == ENDED:
         conclusion = changes.conclusion if race.find == Race.Find.CHANGE else words.conclusion

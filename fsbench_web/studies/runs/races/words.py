@@ -73,9 +73,9 @@ def leader_so_far(standing: Standing) -> str:
     except ValueError:
         return ""
     if not of_race.leader or not standing.speeds:
-        return "No block had ended yet."
+        return "No round had ended yet."
     name = labels_of(standing.race).get(of_race.leader, of_race.leader)
-    blocks = counted(len(standing.speeds), "block")
+    blocks = counted(len(standing.speeds), "round")
     return f"No clear winner yet: {name} was ahead after {blocks}, not confirmed."
 
 
@@ -136,11 +136,11 @@ def _result(standing: Standing) -> str:
         return f"{leader} is the only one of {subject} that did not fail."
     if of_race.ratio is None or of_race.low is None or of_race.high is None:
         return (
-            f"No clear winner among {subject}: the budget ended before blocks of the two finalists "
+            f"No clear winner among {subject}: the budget ended before rounds of the two finalists "
             "alone. To decide, give the race a larger budget."
         )
     other = labels[next(name for name in of_race.remaining if name != of_race.leader)]
-    seen = counted(of_race.fresh, "fresh block")
+    seen = counted(of_race.fresh, "fresh round")
     interval = no_interval(seen)
     if isfinite(of_race.high):
         interval = f"95% interval {span_beside(of_race.low, of_race.high)}, in {seen}"
@@ -157,7 +157,7 @@ def _result(standing: Standing) -> str:
         return f"No clear winner among {subject}: {leader} is {ahead}. {OF_TICKS}"
     needed = blocks_needed(of_race)
     if of_race.fresh < racing.LEAST_LOOK:
-        blocks = counted(racing.least_for_interval(), "more block")
+        blocks = counted(racing.least_for_interval(), "more round")
         needed = f"To decide, measure the two in {blocks}, or give the race a larger budget."
     return f"No clear winner among {subject}: {leader} is {ahead} ({interval}). {needed}"
 
@@ -170,7 +170,7 @@ def no_interval(seen: str) -> str:
 def blocks_needed(ended: racing.Race | Bisection) -> str:
     """What would decide between the last two."""
     found = outlook(ended.low, ended.high, ended.more_blocks)
-    return outlook_words(found, ended.more_blocks, "more block")
+    return outlook_words(found, ended.more_blocks, "more round")
 
 
 def cost_sentence(standing: Standing) -> str:
@@ -180,7 +180,7 @@ def cost_sentence(standing: Standing) -> str:
     spending = spent(standing)
     if whole <= standing.runs:
         return f"{spending}."
-    each = "its block" if blocks == 1 else f"each of its {blocks} blocks"
+    each = "its round" if blocks == 1 else f"each of its {blocks} rounds"
     return f"{spending}; everything in {each} would have taken {whole}."
 
 

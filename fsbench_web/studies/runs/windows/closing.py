@@ -47,7 +47,7 @@ def not_begun(run: Run, job: Job, now: datetime) -> UnstartedRuns | None:
     same = [place for place, other in enumerate(waiting) if other.block == run.block]
     places = same if is_whole else [0]
     needed_s = sum(items[place].duration_s or 0 for place in places)
-    subject = f"this block of {len(places)} runs" if len(places) > 1 else "this run"
+    subject = f"this round of {len(places)} runs" if len(places) > 1 else "this run"
     reason = (
         f"Left out: its job stops before {words.time(job.stop_before)}, and {subject} would take "
         f"about {duration(needed_s)} of the {duration(room_s)} that were left."

@@ -26,7 +26,7 @@ def block_number(block: str) -> int | None:
 
 def left_out(rows: Iterable[tuple[int | None, str]]) -> str:
     """Runs that are left out, each as (its block, its configuration), by blocks in a few words:
-    "blocks 3 to 5 of ext4, xfs".
+    "rounds 3 to 5 of ext4, xfs".
     """
     by_block: dict[int | None, dict[str, int]] = {}
     for block, label in rows:
@@ -47,7 +47,7 @@ def left_out(rows: Iterable[tuple[int | None, str]]) -> str:
 
 
 def _blocks(numbers: Sequence[int], labels: Sequence[str]) -> str:
-    text = f"block {numbers[0]}"
+    text = f"round {numbers[0]}"
     if len(numbers) > 1:
         is_row = numbers[-1] - numbers[0] == len(numbers) - 1
         span = (
@@ -55,7 +55,7 @@ def _blocks(numbers: Sequence[int], labels: Sequence[str]) -> str:
             if is_row
             else _first_names(list(map(str, numbers)), ", ")
         )
-        text = f"blocks {span}"
+        text = f"rounds {span}"
     return f"{text} of {_first_names(labels, ', ')}"
 
 

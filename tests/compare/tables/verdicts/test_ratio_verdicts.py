@@ -1,4 +1,4 @@
-"""Verdicts of ratios: paired where runs share blocks, else unpaired; the same words everywhere."""
+"""Verdicts of ratios: paired where runs share rounds, else unpaired; the same words everywhere."""
 
 import dataclasses
 import json
@@ -146,7 +146,7 @@ def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired()
     [judged_table] = with_verdicts([table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS))])
     best = verdict_of(judged_table, "xfs")
     assert (best.status, best.method, best.blocks) == ("significant", "paired", 5)
-    assert uncertainty.effect(best) == "10.0% faster, 8.3 to 11.8%, paired in 5 blocks"
+    assert uncertainty.effect(best) == "10.0% faster, 8.3 to 11.8%, paired in 5 rounds"
     # By hand: what each block adds to the logarithm of the ratio of the means.
     ours, theirs = sum(XFS) / 5, sum(EXT4) / 5
     logs = [log(ours / theirs) + a / ours - b / theirs for a, b in zip(XFS, EXT4, strict=True)]
@@ -161,22 +161,22 @@ def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired()
     [finding] = findings.findings([judged_table])
     assert finding.text == (
         "Write, overall: xfs is first with 1,104.50 KB/s, before ext4 with 1,004.00 KB/s: "
-        "10.0% faster, 8.3 to 11.8%, paired in 5 blocks."
+        "10.0% faster, 8.3 to 11.8%, paired in 5 rounds."
     )
     apart = table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS, first=6))
     lone = verdict_of(with_verdicts([apart])[0], "xfs")
     assert (lone.status, lone.method, lone.blocks) == ("tie", "unpaired", 0)
     assert lone.more_blocks
     assert lone.more_blocks > 3
-    assert "They share no block" in reason_sentences(lone)
-    assert f"About {lone.more_blocks} shared blocks would decide." in reason_sentences(lone)
+    assert "They share no round" in reason_sentences(lone)
+    assert f"About {lone.more_blocks} shared rounds would decide." in reason_sentences(lone)
 
 
 def test_two_blocks_are_too_few_and_studies_share_none() -> None:
     pair = (in_blocks("ext4", EXT4[:2]), in_blocks("xfs", XFS[:2]))
     two = verdict_of(with_verdicts([table(*pair)])[0], "xfs")
     assert (two.method, two.blocks) == ("unpaired", 2)
-    assert "They share 2 blocks; pairing needs 3." in reason_sentences(two)
+    assert "They share 2 rounds; pairing needs 3." in reason_sentences(two)
     apart = table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS, study="other"))
     assert verdict_of(with_verdicts([apart])[0], "xfs").method == "unpaired"
 
@@ -235,11 +235,11 @@ def test_what_is_equal_is_said_to_be_and_nobody_is_best_of_what_is_not_known() -
     [finding] = findings.findings([judged_table])
     assert "xfs has the best score, " in finding.text
     assert "faster" not in finding.text, "what is not known is no difference"
-    assert f"About {lead.more_blocks} more blocks would decide." in finding.text
+    assert f"About {lead.more_blocks} more rounds would decide." in finding.text
 
 
 def test_against_several_the_worst_outlook_counts() -> None:
-    """One of the others is too noisy to tell: more blocks would not decide them all."""
+    """One of the others is too noisy to tell: more rounds would not decide them all."""
     noisy = [value * own for value, own in zip(EXT4, (2.6, 0.4, 0.4, 2.7, 0.41), strict=True)]
     near = [value * own for value, own in zip(EXT4, (1.15, 0.95, 1.1, 1.02, 1.13), strict=True)]
     rows = [in_blocks("ext4", EXT4), in_blocks("near", near), in_blocks("noisy", noisy)]
@@ -407,7 +407,7 @@ def test_pages_files_and_api_say_the_same(client: Client, lab: None) -> None:
     study = "/studies/lab/?tab=tests"
     for address in ("/compare/?study=lab", study, "/compare/?study=lab&test=untar"):
         html = client.get(address).content.decode()
-        assert "10.0% faster, 8.3 to 11.8%, paired in 5 blocks" in html, address
+        assert "10.0% faster, 8.3 to 11.8%, paired in 5 rounds" in html, address
         assert "faster, paired" in html
     plain = client.get("/api/v1/deltas?study=lab").json()["tables"][0]["rows"][0]
     assert "verdict" not in plain
@@ -453,7 +453,7 @@ def test_an_order_of_nothing_is_the_plain_form(client: Client, ann: User, query:
 
 
 def apart(name: str, values: list[float], **more: Any) -> DeltaRow:
-    """Repeats that share no block with anything."""
+    """Repeats that share no round with anything."""
     repeats = tuple(("", value) for value in values)
     score_interval = interval(values)
     return row(name, sum(values) / len(values), score_interval, repeat_scores=repeats, **more)
@@ -546,18 +546,18 @@ def test_a_difference_of_few_blocks_among_many_says_so(
     verdict = verdict_of(judged_table, "c0")
     assert (verdict.status, verdict.method, verdict.blocks) == ("significant", "paired", blocks)
     sentences = reason_sentences(verdict)
-    few = f"{blocks} blocks are few for {contenders} contenders"
+    few = f"{blocks} rounds are few for {contenders} contenders"
     assert (few in sentences) == (needed is not None)
-    assert needed is None or f"Measure {needed} blocks." in sentences
+    assert needed is None or f"Measure {needed} rounds." in sentences
     # Where the verdict is read, and not in its reasons alone.
     is_few = needed is not None
-    assert (uncertainty.verdict_words(judged_table.rows[0]).endswith(", few blocks")) == is_few
+    assert (uncertainty.verdict_words(judged_table.rows[0]).endswith(", few rounds")) == is_few
     for text in (
         uncertainty.pair_verdict(verdict),
         uncertainty.effect(verdict),
         findings.findings([judged_table])[0].text,
     ):
-        assert (f"{blocks} blocks, few for {contenders} contenders" in text) == is_few
+        assert (f"{blocks} rounds, few for {contenders} contenders" in text) == is_few
 
 
 def single(name: str, level: float, of: str) -> DeltaRow:
@@ -577,7 +577,7 @@ def test_samples_of_single_runs_call_nobody_faster() -> None:
         assert (delta_row.verdict.p_value, delta_row.verdict.ratio) == (None, None)
         sentences = reason_sentences(delta_row.verdict)
         assert "samples of one run do not tell the next run" in sentences
-        assert "Measure both in at least 3 shared blocks" in sentences
+        assert "Measure both in at least 3 shared rounds" in sentences
     assert uncertainty.verdict_words(best) == "not known against btrfs and ext4"
     assert uncertainty.has_standing(judged_table), "why an interval beside a score decides nothing"
 
@@ -643,7 +643,7 @@ def test_who_has_some_speed_left_is_never_said_to_be_100_percent_slower() -> Non
     verdict = Verdict(
         "significant", method="paired", blocks=5, ratio=3e-4, ratio_low=2e-7, ratio_high=0.9
     )
-    assert uncertainty.effect(verdict) == ("99.97% slower, 10.0 to 99.99998%, paired in 5 blocks")
+    assert uncertainty.effect(verdict) == ("99.97% slower, 10.0 to 99.99998%, paired in 5 rounds")
     assert uncertainty.interval_of(verdict) == "\u221299.99998% to \u221210.0%"
     assert uncertainty.percents(99.998) == "99.998%"
     assert uncertainty.percents(100.0) == "100.00%"
