@@ -1,8 +1,8 @@
 """Which picture of a comparison is shown: the address is the whole state of the page."""
 
 from dataclasses import dataclass, field, replace
-from urllib.parse import urlencode
 
+from fsbench_web.compare.selection.fields import query_of
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.figures.lines import LINEAR, LOG
 
@@ -50,14 +50,8 @@ class PictureSpec:
 
     def to_query(self) -> str:
         """The canonical query string, without "?"."""
-        pairs = {
-            parameter: getattr(self, name)
-            for parameter, name in PARAMETERS.items()
-            if getattr(self, name) != getattr(PictureSpec, name)
-        }
-        return "&".join(
-            part for part in (self.comparison.to_query(), urlencode(pairs, doseq=True)) if part
-        )
+        own_query = query_of(self, PictureSpec, PARAMETERS)
+        return "&".join(filter(None, (self.comparison.to_query(), own_query)))
 
     def of_kind(self, kind: str) -> "PictureSpec":
         """Another kind of picture of the same test and contenders."""

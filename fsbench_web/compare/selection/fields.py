@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
+from urllib.parse import urlencode
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.labels import current_label
@@ -246,13 +247,6 @@ WORK_PARAMETERS = ("profile", "operation", "block", "file", "cached", "flushed")
 """Those that rank by a work profile or by a range of sizes."""
 
 
-def as_text(value: object) -> str:
-    """A value as an address says it."""
-    if value is True:
-        return "1"
-    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
-
-
 @dataclass(frozen=True)
 class Filter:
     """A parameter that takes several values, and the attribute ``name`` of a spec.
@@ -357,6 +351,28 @@ PARTS = (
 )
 OPERATION = replace(_TEST, parameter="operation", name="operations", known=())
 LISTS = (*FILTERS, *PARTS, OPERATION)
+ATTRIBUTES = {
+    **{entry.parameter: entry.name for entry in FILTERS},
+    **{name: name for name in SETTINGS},
+    **{entry.parameter: entry.name for entry in (*PARTS, OPERATION)},
+}
+"""The attribute of a spec that each parameter sets, in the order of an address."""
+
+
+def query_of(shown: object, usual: object, attributes: Mapping[str, str]) -> str:
+    """How an address says what of ``shown`` is not as ``usual``; ``attributes`` by parameter."""
+    changed = {
+        parameter: _as_text(getattr(shown, name))
+        for parameter, name in attributes.items()
+        if getattr(shown, name) != getattr(usual, name)
+    }
+    return urlencode(changed, doseq=True)
+
+
+def _as_text(value: Any) -> Any:
+    if value is True:
+        return "1"
+    return str(value).removesuffix(".0") if isinstance(value, float) else value
 
 
 def unknown(parameter: str, values: Iterable[str], known_values: Iterable[str]) -> list[str]:

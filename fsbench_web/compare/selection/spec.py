@@ -3,20 +3,19 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import QueryDict
 
 from fsbench_web.compare.selection.fields import (
+    ATTRIBUTES,
     FILTERS,
     LISTS,
     LONGEST_VALUE,
-    OPERATION,
     PARTS,
     SETTINGS,
     UNITS,
     Filter,
-    as_text,
+    query_of,
     quoted,
     shortened,
     unknown,
@@ -120,14 +119,9 @@ class ComparisonSpec:
     def from_query(cls, query: QueryDict | str) -> "ComparisonSpec":
         """The comparison of a query string. Raises SpecError; ``unknown_values`` checks names."""
         parsed_query = QueryDict(query) if isinstance(query, str) else query
-        parameters = [
-            *(entry.parameter for entry in FILTERS),
-            *SETTINGS,
-            *(entry.parameter for entry in (*PARTS, OPERATION)),
-        ]
-        others = [name for name in parsed_query if name not in parameters]
+        others = [name for name in parsed_query if name not in ATTRIBUTES]
         problems = (
-            [f"A comparison has no {quoted(others)}; it has {', '.join(parameters)}."]
+            [f"A comparison has no {quoted(others)}; it has {', '.join(ATTRIBUTES)}."]
             if others
             else []
         )
@@ -159,18 +153,7 @@ class ComparisonSpec:
 
     def to_query(self) -> str:
         """The canonical query string, without "?"; empty for the comparison of everything."""
-
-        def listed(entries: Iterable[Filter]) -> list[tuple[str, str]]:
-            return [
-                (entry.parameter, value) for entry in entries for value in getattr(self, entry.name)
-            ]
-
-        settings = [
-            (name, as_text(getattr(self, name)))
-            for name in SETTINGS
-            if getattr(self, name) != getattr(EVERYTHING, name)
-        ]
-        return urlencode([*listed(FILTERS), *settings, *listed((*PARTS, OPERATION))])
+        return query_of(self, EVERYTHING, ATTRIBUTES)
 
     def with_default(self, name: str) -> "ComparisonSpec":
         """The same comparison with one filter or setting as it is when nothing is said."""
