@@ -131,19 +131,7 @@ def ranking_data(spec: ComparisonSpec) -> RankingData:
 
 def _all_tests(spec: ComparisonSpec) -> ComparisonSpec:
     """The comparison of all tests of the same contenders."""
-    return replace(
-        spec.whole,
-        tests=(),
-        categories=(),
-        cells="",
-        min_runs=1,
-        profile="",
-        operations=(),
-        block="",
-        file="",
-        cached="",
-        flushed="",
-    )
+    return replace(spec.whole.without_work, tests=(), categories=(), cells="", min_runs=1)
 
 
 def _by_configuration(entries: list[Entry], spec: ComparisonSpec) -> list[Entry]:
