@@ -131,13 +131,13 @@ def _flag(text: str) -> bool:
     return True
 
 
-def _percent(text: str) -> float:
+def percent(text: str, most: int = 100) -> float:
     try:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not 0 <= number <= 100:
-        raise ValueError("a number of percent from 0 to 100")
+    if not 0 <= number <= most:
+        raise ValueError(f"a number of percent from 0 to {most}")
     return number + 0.0  # -0 is 0
 
 
@@ -231,8 +231,8 @@ SETTINGS = {
         _choice(
             "rule", RULES, "judged by the rule of FREENIX 2002, different from {0.margin:g}% on"
         ),
-        Setting("margin", _percent),
-        Setting("equivalence", _percent, "equivalent within {0.equivalence:g}%"),
+        Setting("margin", percent),
+        Setting("equivalence", percent, "equivalent within {0.equivalence:g}%"),
         Setting(
             "min_runs",
             _whole_number("a whole number of runs from 1", 6),

@@ -1,13 +1,13 @@
 """How tables are shown: rows, columns, digits. Part of an address; changes no number or file."""
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from fsbench_web.compare.selection.fields import SORTS
+from fsbench_web.compare.selection.fields import SORTS, percent, query_of
 
 DIFFERENT, EQUIVALENT, INCONCLUSIVE, NOT_KNOWN = (
     "different",
@@ -46,8 +46,16 @@ COLUMNS = {
 }
 _LISTS = {"verdict": VERDICTS, "column": COLUMNS, "pin": COLUMNS}
 _CHOICES = {"deltas": DELTAS, "numbers": NUMBERS, "sort": SORTS}
-PARAMETERS = ("important", "least", *_LISTS, "deltas", "numbers")
-"""Those that are of nothing else; ``sort`` is of a comparison too."""
+PARAMETERS = {
+    "important": "important",
+    "least": "least_text",
+    "verdict": "verdicts",
+    "column": "columns",
+    "pin": "pinned",
+    "deltas": "deltas",
+    "numbers": "numbers",
+}
+"""Parameters of a view alone, each with its attribute. A comparison has ``sort`` too."""
 
 
 def unknown_names(query: str) -> list[str]:
@@ -78,42 +86,32 @@ class TableView:
     def from_query(cls, query: QueryDict) -> "TableView":
         """The view of an address; ``problems`` name what is invalid."""
         problems: list[str] = []
-        lists: dict[str, tuple[str, ...]] = {}
+        values: dict[str, Any] = {}
         for name, options in _LISTS.items():
             texts = dict.fromkeys(text for text in query.getlist(name) if text)
             problems += _option_problems(name, texts, options)
-            lists[name] = tuple(text for text in options if text in texts)
-        single: dict[str, str] = {}
+            values[PARAMETERS[name]] = tuple(text for text in options if text in texts)
         for name, choices in _CHOICES.items():
             text = query.get(name) or ""
             if name != "sort" and text not in choices:
                 problems += _option_problems(name, {text: None}, choices)
-            single[name] = text if text in choices else ""
+            values[name] = text if text in choices else ""
         important = query.get("important") or ""
         if important not in ("", "1"):
             problems.append("important can be 1, or left out.")
-        return cls(
-            important == "1",
-            lists["verdict"],
-            _least_percent(query.get("least") or "", problems),
-            lists["column"],
-            lists["pin"],
-            **single,
-            problems=tuple(problems),
-        )
+        try:
+            values["least_percent"] = percent(query.get("least") or "0", 10000)
+        except ValueError as error:
+            problems.append(f"least is {error}.")
+        return cls(important == "1", **values, problems=tuple(problems))
 
     def to_query(self) -> str:
         """What of it is not as usual, but for the order of rows, which a comparison says itself."""
-        pairs = [
-            *([("important", "1")] if self.important else []),
-            *([("least", f"{self.least_percent:g}")] if self.least_percent else []),
-            *(("verdict", slug) for slug in self.verdicts),
-            *(("column", slug) for slug in self.columns),
-            *(("pin", slug) for slug in self.pinned),
-            *([("deltas", self.deltas)] if self.deltas else []),
-            *([("numbers", self.numbers)] if self.numbers else []),
-        ]
-        return urlencode(pairs)
+        return query_of(self, USUAL, PARAMETERS)
+
+    @property
+    def least_text(self) -> str:
+        return f"{self.least_percent:g}" if self.least_percent else ""
 
     @property
     def with_sort(self) -> str:
@@ -132,8 +130,7 @@ class TableView:
 
     @property
     def is_usual(self) -> bool:
-        plain = (self.verdicts, self.least_percent, self.columns, self.pinned, self.deltas)
-        return not any(plain) and not self.numbers
+        return replace(self, important=False, sort="") == USUAL
 
     @property
     def is_exact(self) -> bool:
@@ -157,19 +154,6 @@ def without_view(query: QueryDict) -> QueryDict:
 
 def joined(*queries: str) -> str:
     return "&".join(filter(None, queries))
-
-
-def _least_percent(text: str, problems: list[str]) -> float:
-    if not text:
-        return 0.0
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if 0 <= number <= 10000:
-        return number + 0.0
-    problems.append("least is a number of percent from 0 to 10000.")
-    return 0.0
 
 
 def _option_problems(name: str, texts: Mapping[str, None], options: Mapping[str, str]) -> list[str]:
