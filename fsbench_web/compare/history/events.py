@@ -41,7 +41,7 @@ class EventForm(forms.Form):
 
 def events_of(line: Series | Watch, studies: Collection[int] = ()) -> list[LineEvent]:
     """The latest events of the place of a line, oldest first. One query."""
-    study, team = (line.study_id, line.team_id) if isinstance(line, Watch) else owner_of(line)
+    study, team = owner_of(line)
     owner = Q(pk__in=studies) if studies else Q(team=team) if team else Q(pk=study)
     of_place = LineEvent.objects.filter(
         study__in=Study.objects.filter(owner).values("pk"),

@@ -17,14 +17,16 @@ MACHINE = tuple(f"machine__{key}" for key in ("executor", "accelerator", "memory
 """What they share of the machine: of guests all but the kernel, which lines go along."""
 
 
-def owner_of(series: Series) -> tuple[int | None, int | None]:
-    """The owner of the line of a series: (study, None) or (None, team), by key.
+def owner_of(line: Series | Watch) -> tuple[int | None, int | None]:
+    """The owner of a line: (study, None) or (None, team), by key.
 
-    Its team, or its study where that has no team or the hardware is not known.
+    A watch keeps it. Of a series its team, or its study without a team or known hardware.
     """
-    team = series.study.team_id
-    if team is None or (series.hardware_id is None and series.lun_id is None):
-        return series.study_id, None
+    if isinstance(line, Watch):
+        return line.study_id, line.team_id
+    team = line.study.team_id
+    if team is None or (line.hardware_id is None and line.lun_id is None):
+        return line.study_id, None
     return None, team
 
 
@@ -40,7 +42,7 @@ def same_line(
     values = {name: getattr(line, name if name in LINE_VALUES else f"{name}_id") for name in LINE}
     if any_workload:
         del values["workload"]
-    study, team = (line.study_id, line.team_id) if isinstance(line, Watch) else owner_of(line)
+    study, team = owner_of(line)
     if studies and (line.hardware_id or line.lun_id):
         of_owner = Q(study__in=studies)
     else:

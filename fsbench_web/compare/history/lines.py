@@ -237,6 +237,10 @@ class History:
             if before and after and before[-1] <= event.day <= after[0]
         ]
 
+    def events_at(self, place: int) -> list[str]:
+        """What owners say happened before a point."""
+        return [str(event) for event in self.events if place in self.places_of(event)]
+
     @property
     def has_repeats(self) -> bool:
         return any(len(point.values) > 1 for point in self.points)
@@ -310,16 +314,12 @@ def history(
             for point in shown.points
         ],
     )
-    added: dict[int, list[str]] = defaultdict(list)
-    for event in shown.events:
-        for place in shown.places_of(event):
-            added[place].append(str(event))
     return replace(
         shown,
         changes=[
             replace(
                 _shown_change(step, shown),
-                events=_named_events([*added[step.place], *facts[step.place]]),
+                events=_named_events([*shown.events_at(step.place), *facts[step.place]]),
             )
             for step in found
         ],
@@ -445,7 +445,7 @@ def _by_work(
         values = tuple(_in_unit(value, display) for value in scored.of_repeats.values()) or (level,)
         runs = work.points[name].cells.run_ids
         points.append(Point(str(name), runs, values, interval(values), level))
-    times = float(display.times) if display.is_converted else 1.0
+    times = float(display.times)
     unknown = work.points[""].cells.run_ids if "" in work.points else ()
     workloads = work.workloads
     return History(

@@ -18,12 +18,7 @@ from fsbench_web.core.scoring.profiles.definition import RATIO, Profile, Require
 from fsbench_web.core.units import Printed
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.scores.cells import TooManyValues
-from fsbench_web.studies.scores.profile_values import (
-    Measure,
-    Repeat,
-    SeriesValues,
-    profile_values,
-)
+from fsbench_web.studies.scores.profile_values import Repeat, SeriesValues, profile_values
 
 MOST_NAMED = 3
 UNKNOWN = 0
@@ -56,19 +51,14 @@ class WorkPoint:
 class WorkLine:
     """A line by a work profile, in the dimension's own unit; one ``printed`` is ``factor``.
 
-    ``measures``: of the tests. Each source of a cell is a workload.
+    ``lower``: whether less is better, by test. Each source of a cell is a workload.
     """
 
     profile: Profile
     points: dict[Any, WorkPoint]
     printed: Printed
     factor: float
-    measures: Mapping[str, Measure]
-
-    @property
-    def lower(self) -> dict[str, bool]:
-        """Whether less is better, by test."""
-        return {test: measure.lower_is_better for test, measure in self.measures.items()}
+    lower: Mapping[str, bool]
 
     @property
     def workloads(self) -> set[int]:
@@ -129,13 +119,13 @@ def work_line(
     if not points:
         raise ProfileScoreUnavailable(_missing_sentence(profile, whole, measured, reason))
     if profile.together == RATIO:
-        return WorkLine(profile, points, (units.RATIO, None), 1.0, measures)
+        return WorkLine(profile, points, (units.RATIO, None), 1.0, lower)
     measure = measures[profile.tests[0]]
     kind = next(kind for kind in sources if kind.test == profile.tests[0])
     of_kind = by_workload[sources[kind][0].series_id]
     first = next(series for series in of_kind if kind.test in series.measures)
     printed = (measure.unit, tool_of[first.series_id] or None)
-    return WorkLine(profile, points, printed, measure.factor, measures)
+    return WorkLine(profile, points, printed, measure.factor, lower)
 
 
 def _together(workload: int, members: Sequence[SeriesValues]) -> SeriesValues:
