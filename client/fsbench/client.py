@@ -76,10 +76,7 @@ class Client:
         """The JSON of a call that takes files; folders are packed on the way."""
         with contextlib.ExitStack() as stack:
             parts = [
-                (
-                    "file",
-                    (_name(path), stack.enter_context(_opened(path)), "application/octet-stream"),
-                )
+                ("file", (_name(path), stack.enter_context(_opened(path)), _BYTES))
                 for path in files
             ]
             form = {"data": fields, "files": parts}

@@ -95,8 +95,7 @@ def report(
 
     Returns the exit code. ``client``: None without a site.
     """
-    is_asked = any(getattr(options, name, "") for name in FILES)
-    deliver(options, client.site.url if client and is_asked else "", code, findings, problems)
+    deliver(options, client.site.url if client else "", code, findings, problems)
     with terminal.readers_may_leave():
         if options.json:
             terminal.print_json({"exit_code": code, **answer})

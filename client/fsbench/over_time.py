@@ -23,7 +23,7 @@ _COLOURS = {"fell": "red", "rose": "green", "not known": "yellow"}
 
 def lines(client: Client, options: SimpleNamespace) -> list[dict[str, Any]]:
     """All lines of the studies that the options ask for, taken together; page by page."""
-    query = {"study": [study for _, study in _studies(options)]}
+    query = _studies(options)
     found, total = client.part("/history/lines", "lines", MOST_LINES, size=_PAGE, **query)
     if total > MOST_LINES:
         raise ValueError(
@@ -38,12 +38,11 @@ def lines(client: Client, options: SimpleNamespace) -> list[dict[str, Any]]:
     return [line for line in by_series.values() if _is_wanted(line, options)]
 
 
-def _studies(options: SimpleNamespace) -> list[tuple[str, Any]]:
+def _studies(options: SimpleNamespace) -> dict[str, Any]:
     """As a query. What other studies measured under the same label is not theirs."""
     if not options.study:
         raise ValueError("Lines are those of a study: say which with --study.")
-    studies = [options.study] if isinstance(options.study, str) else options.study
-    return [("study", study) for study in studies]
+    return {"study": options.study}
 
 
 def _is_wanted(line: dict[str, Any], options: SimpleNamespace) -> bool:

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import uuid
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,7 +29,7 @@ def submit(client: Client, options: SimpleNamespace) -> int:
     if not confirmed(preview["confirm"], options.yes_erase):
         return NOT_CONFIRMED
     # The preview's document has the seed: what was shown is what is submitted.
-    job = client.submit(preview["document"], preview["confirm"], uuid.uuid4().hex)
+    job = client.submit(preview["document"], preview["confirm"])
     if options.json and not options.watch:
         terminal.print_json(job)
     elif not options.json:

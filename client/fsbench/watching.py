@@ -18,10 +18,8 @@ BAR = 28
 
 def watch(client: Client, options: SimpleNamespace) -> int:
     """The exit code says how it ended."""
-    poll_s = options.interval
-    if options.job:
-        return follow_job(client, options.number, poll_s, as_json=options.json)
-    return follow_run(client, options.number, poll_s, as_json=options.json)
+    follow = follow_job if options.job else follow_run
+    return follow(client, options.number, options.interval, as_json=options.json)
 
 
 def cancel(client: Client, options: SimpleNamespace) -> int:
@@ -41,9 +39,7 @@ def cancel(client: Client, options: SimpleNamespace) -> int:
     return FINE
 
 
-def follow_run(
-    client: Client, number: int, poll_s: float = POLL_S, *, as_json: bool = False
-) -> int:
+def follow_run(client: Client, number: int, poll_s: float, *, as_json: bool) -> int:
     screen = _Screen(is_quiet=as_json)
     for run in looks(client, f"/runs/{number}", poll_s):
         has_ended = run["state"] in ENDS
@@ -64,9 +60,7 @@ def follow_run(
     return FINE if run["state"] == "done" else ENDED_BADLY
 
 
-def follow_job(
-    client: Client, number: int, poll_s: float = POLL_S, *, as_json: bool = False
-) -> int:
+def follow_job(client: Client, number: int, poll_s: float, *, as_json: bool) -> int:
     screen = _Screen(is_quiet=as_json)
     for job in looks(client, f"/sweeps/{number}", poll_s):
         counts = job["runs"]

@@ -154,13 +154,12 @@ def _proposal(
     return replace(description, hardware=target.hardware, kernel=kernel), reasons
 
 
-def sources_of(row: Import, *, with_content: bool = True) -> list[SourceFile]:
+def sources_of(row: Import) -> list[SourceFile]:
     """The files of an upload, with what was said of them."""
-    files = row.files.all() if with_content else row.files.defer("content_gzip")
     return [
         SourceFile(
             path=file.path,
-            content_gzip=bytes(file.content_gzip) if with_content else b"",
+            content_gzip=bytes(file.content_gzip),
             size_bytes=file.size_bytes,
             sha256=file.sha256,
             problem=file.problem,
@@ -169,7 +168,7 @@ def sources_of(row: Import, *, with_content: bool = True) -> list[SourceFile]:
             is_left_out=file.is_left_out,
             pk=file.pk,
         )
-        for file in files
+        for file in row.files.all()
     ]
 
 

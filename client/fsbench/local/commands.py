@@ -36,11 +36,13 @@ def compare(options: SimpleNamespace) -> int:
     for path in options.paths:
         if not set("*?[") & set(path) and not Path(path).exists():
             raise ValueError(f"There is no file or folder {path}. Check the path.")
+    if not 0 < options.equivalence < 100:
+        raise ValueError("--equivalence is a percentage above 0 and below 100.")
     comparison = compare_files(
         *options.paths,
         by=options.by or "",
         baseline=options.baseline,
-        equivalence=_percent(options.equivalence),
+        equivalence=options.equivalence,
         blocks=options.blocks or "",
         units=options.units or "",
     )
@@ -55,16 +57,6 @@ def compare(options: SimpleNamespace) -> int:
         sys.stdout.write(comparison.to_markdown())
     else:
         _print(comparison)
-    return _exit_code(comparison, options)
-
-
-def _percent(equivalence: float) -> float:
-    if not 0 < equivalence < 100:
-        raise ValueError("--equivalence is a percentage above 0 and below 100.")
-    return equivalence
-
-
-def _exit_code(comparison: "LocalComparison", options: SimpleNamespace) -> int:
     if options.strict and comparison.losses:
         return REFUSED
     return NOT_COMPARABLE if comparison.status == "none" else FINE
