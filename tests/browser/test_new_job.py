@@ -177,7 +177,8 @@ def test_no_page_is_wider_than_the_screen(watcher: Page, width: int):
     for address in (
         "/",
         f"/runs/new/?lun={lun.pk}&fs=ext4.1&fs=btrfs.1",
-        f"/runs/new/review/?lun={lun.pk}&fs=ext4.1&scheduler=none&repeats=2&new_study=x",
+        f"/runs/new/review/?lun={lun.pk}&fs=ext4.1&scheduler=none&repeats=2&new_study=x"
+        "&workload=iozone-small",
         "/runs/",
         "/luns/",
         "/hardware/",
