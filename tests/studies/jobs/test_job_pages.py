@@ -254,8 +254,6 @@ class TestForm:
         assert message in text_of(response)
 
     def test_no_workload_is_no_job(self, signed_in, disk):
-        disk.worker.capabilities["tools"]["fio"] = {"usable": True}
-        disk.worker.save()
         pairs = [pair for pair in self.QUERY if pair[0] != "workload"]
         query = urlencode([(k, str(disk.pk) if v == "LUN" else v) for k, v in pairs])
         assert signed_in.get(f"/runs/new/review/?{query}").status_code == 200  # the usual one

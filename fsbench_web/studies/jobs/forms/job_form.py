@@ -36,6 +36,8 @@ from fsbench_web.studies.jobs.forms.workload import (
 )
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, ReferenceSpec, WorkloadSpec
 
+# What a job's address that names none has always meant.
+UNNAMED_WORKLOAD = "iozone-small"
 # As ``suggested``: the page ticked nothing by itself. Empty fields are not sent.
 NOTHING = "nothing"
 # In ``suggested`` too: its worker was setting itself up, so that more can be run soon.
@@ -271,6 +273,8 @@ def read(query: QueryDict) -> JobForm:
     # The page's form always sends an empty one too: an address that names none takes the usual one,
     # and a form in which none is ticked is refused.
     usual_workloads = [] if "workload" in query else [*USUAL_WORKLOADS[:1]]
+    if usual_workloads and not is_fresh:
+        usual_workloads = [UNNAMED_WORKLOAD]
     form = JobForm(
         lun=query.get("lun", "").strip(),
         schedulers=list(dict.fromkeys(query.getlist("scheduler"))),
