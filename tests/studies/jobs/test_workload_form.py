@@ -106,7 +106,7 @@ def test_only_the_group_with_a_choice_is_open(client: Client, ann, disk: Lun) ->
     assert [name.strip() for is_open, name in opened if is_open] == ["Mail"]
     ids = re.findall(r' id="([^"]+)"', page)
     assert len(ids) == len(set(ids))
-    assert 'PostMark, small <span class="badge">Sun 2004</span>' in page
+    assert '<strong>PostMark, small</strong> <span class="badge">Sun 2004</span>' in page
     assert "25,000 to 500,000 in nine steps" in page
     assert page.count(workload_types()["postmark"].about.replace("'", "&#x27;")) == 1
 

@@ -1,6 +1,6 @@
 """The workloads in the job form: presets by question, their parameters as text, what they ask."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,10 @@ from fsbench_web.core.workloads.base import QUESTIONS
 from fsbench_web.core.workloads.parameters import MOST_IN_A_LIST, Kind, Value
 from fsbench_web.studies.jobs.spec import WorkloadSpec
 
-# The first possible one is ticked, and the form shows the first of each question. Each takes a
-# minute or so on any disk. The first three use direct I/O and so measure the disk; the others are
-# for workers without fio and IOzone, or without O_DIRECT.
+# The first possible one is ticked: a minute or so on any disk. The first two use direct I/O and so
+# measure the disk; the others are for workers without fio and IOzone, or without O_DIRECT.
 USUAL_WORKLOADS = (
     "fio-8k-small",
-    "fio-stream-small",
     "iozone-messages",
     "random-access-small",
     "filemark-small",
@@ -79,14 +77,9 @@ class PresetFields:
     programs: tuple[str, ...]
     space_bytes: int
     asked_s: float | None
-    is_direct: bool
     problems: tuple[str, ...] = ()
     no_room: str = ""
     """Why its files have no room on the chosen LUN with what is ticked; "" where they may."""
-
-    @property
-    def paper(self) -> str:
-        return _type(self.preset).paper
 
     @property
     def fits(self) -> bool:
@@ -148,14 +141,6 @@ class QuestionGroup:
     def chosen(self) -> int:
         return sum(workload.chosen for workload in self.workloads)
 
-    @property
-    def fitting(self) -> str:
-        """The largest preset that has room on the LUN; "" for none."""
-        presets = [preset for workload in self.workloads for preset in workload.presets]
-        fitting = [preset for preset in presets if preset.fits]
-        largest = max(fitting, key=lambda preset: preset.space_bytes, default=None)
-        return largest.preset.title if largest else ""
-
 
 def shown_presets(
     chosen: Container[str], changed_texts: Mapping[str, Mapping[str, str]]
@@ -182,7 +167,6 @@ def shown_presets(
                 tuple(workload.needs),
                 workload.space_needed_bytes(),
                 workload.estimated_s(),
-                workload.is_direct,
             )
         )
     return all_fields
@@ -196,16 +180,6 @@ def by_question(presets: Iterable[PresetFields]) -> list[QuestionGroup]:
     return [
         QuestionGroup(name, tuple(by_workload(group))) for name, group in questions.items() if group
     ]
-
-
-def picked(presets: Sequence[PresetFields]) -> list[PresetFields]:
-    """The chosen presets and the usual one of each question that can be run, by question."""
-    possible = {each.preset.slug: each for each in presets if each.fits and not each.problems}
-    usual: dict[str, PresetFields] = {}
-    for preset in filter(None, map(possible.get, USUAL_WORKLOADS)):
-        usual.setdefault(preset.preset.answers, preset)
-    shown = [each for each in presets if each.is_chosen or each in usual.values()]
-    return sorted(shown, key=lambda each: QUESTIONS.index(each.preset.answers))
 
 
 def by_workload(presets: Iterable[PresetFields]) -> list[WorkloadPresets]:
