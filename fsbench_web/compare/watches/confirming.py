@@ -409,5 +409,6 @@ def _size(numbers: dict[str, Any]) -> str:
     rounds = f"{numbers['rounds']} paired rounds"
     if numbers["method"] != PAIRED:
         rounds = f"{numbers['rounds']} new rounds against {numbers['earlier_runs']} earlier runs"
-    word += f" than {numbers['against']}" if "against" in numbers else ""
+    if "against" in numbers:
+        word += f" than {numbers['against']}, which stands for the earlier state"
     return f"{percent}% {word} (95%: {lowest} to {highest}), {rounds}"

@@ -20,7 +20,7 @@ from fsbench_web.core.workloads import ParameterError, Workload, workload_of
 from fsbench_web.core.workloads.registry import check_changes
 from fsbench_web.studies.jobs.checks import space, workload
 from fsbench_web.studies.jobs.forms.job_form import JobForm
-from fsbench_web.studies.jobs.forms.workload import USUAL_WORKLOADS, PresetFields
+from fsbench_web.studies.jobs.forms.workload import PresetFields
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.runs.listing import runs_before
 
@@ -29,6 +29,21 @@ MOST_FILESYSTEMS = 2
 # Most workloads need files.
 _FOR_THOSE_WHO_ASK = ("raw",)
 _FILESYSTEMS = ("ext4", "xfs", "btrfs", "ext3", "ext2")
+# The first possible one is ticked: a minute or so on any disk. The first two use direct I/O and so
+# measure the disk; the others are for workers without fio and IOzone, or without O_DIRECT.
+USUAL_WORKLOADS = (
+    "fio-8k-small",
+    "iozone-messages",
+    "random-access-small",
+    "filemark-small",
+    "mongo-small",
+    "source-copy-small",
+    "postmark-small",
+    "file-creation-small",
+    "pgmeter-small",
+    "multiuser-small",
+    "iozone-small",
+)
 _SHOWN = ("filesystems", "tools", "kernel", "is_usable", "reason")
 
 

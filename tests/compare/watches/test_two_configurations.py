@@ -64,7 +64,10 @@ class TestTwoConfigurations:
         assert "kernels" not in numbers
         if level < 1000:
             assert numbers["ratio"] == pytest.approx(0.9, abs=0.02)
-            assert f"slower than {numbers['against']} (95%: " in message.sentence
+            assert (
+                f"slower than {numbers['against']}, which stands for the earlier state (95%: "
+                in message.sentence
+            )
         # Rounds of a confirmation are no candidate of another one.
         assert watching.run_maintenance() == []
 

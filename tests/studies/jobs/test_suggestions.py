@@ -15,7 +15,6 @@ from fsbench_web.catalog.workers.setup import WorkerSetup
 from fsbench_web.core.workloads import presets
 from fsbench_web.core.workloads.base import QUESTIONS
 from fsbench_web.studies.jobs import possible_runs
-from fsbench_web.studies.jobs.forms.workload import USUAL_WORKLOADS
 from tests.studies.conftest import GB, USABLE, worker_announcement
 
 pytestmark = pytest.mark.django_db
@@ -128,11 +127,11 @@ def test_workloads(possible, before, expected):
 
 
 def test_the_usual_workload_answers_the_first_question_and_measures_the_disk():
-    usual = presets()[USUAL_WORKLOADS[0]]
+    usual = presets()[possible_runs.USUAL_WORKLOADS[0]]
     assert usual.answers == QUESTIONS[0]
     assert usual.workload().is_direct
     assert usual.workload().memory_warning(2**40) == ""
-    assert set(USUAL_WORKLOADS) <= set(presets())
+    assert set(possible_runs.USUAL_WORKLOADS) <= set(presets())
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,6 @@ from fsbench_web.studies.jobs.forms.configuration_fields import (
 )
 from fsbench_web.studies.jobs.forms.options import OptionsForm, options_of, read_options
 from fsbench_web.studies.jobs.forms.workload import (
-    USUAL_WORKLOADS,
     PresetFields,
     parameter_of,
     shown_presets,
@@ -36,8 +35,7 @@ from fsbench_web.studies.jobs.forms.workload import (
 )
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, ReferenceSpec, WorkloadSpec
 
-# What a job's address that names none has always meant.
-UNNAMED_WORKLOAD = "iozone-small"
+DEFAULT_WORKLOAD = "iozone-small"
 # As ``suggested``: the page ticked nothing by itself. Empty fields are not sent.
 NOTHING = "nothing"
 # In ``suggested`` too: its worker was setting itself up, so that more can be run soon.
@@ -55,7 +53,7 @@ class JobForm(OptionsForm):
     chosen: list[str] = field(default_factory=list)
     options: dict[str, dict[str, str]] = field(default_factory=dict)
     schedulers: list[str] = field(default_factory=list)
-    workloads: list[str] = field(default_factory=lambda: [*USUAL_WORKLOADS[:1]])
+    workloads: list[str] = field(default_factory=lambda: [DEFAULT_WORKLOAD])
     parameters: dict[str, dict[str, str]] = field(default_factory=dict)
     study: str = ""
     new_study: str = ""
@@ -272,9 +270,7 @@ def read(query: QueryDict) -> JobForm:
     is_fresh = "repeats" not in query and "repeat_by" not in query
     # The page's form always sends an empty one too: an address that names none takes the usual one,
     # and a form in which none is ticked is refused.
-    usual_workloads = [] if "workload" in query else [*USUAL_WORKLOADS[:1]]
-    if usual_workloads and not is_fresh:
-        usual_workloads = [UNNAMED_WORKLOAD]
+    usual_workloads = [] if "workload" in query else [DEFAULT_WORKLOAD]
     form = JobForm(
         lun=query.get("lun", "").strip(),
         schedulers=list(dict.fromkeys(query.getlist("scheduler"))),

@@ -11,22 +11,6 @@ from fsbench_web.core.workloads.base import QUESTIONS
 from fsbench_web.core.workloads.parameters import MOST_IN_A_LIST, Kind, Value
 from fsbench_web.studies.jobs.spec import WorkloadSpec
 
-# The first possible one is ticked: a minute or so on any disk. The first two use direct I/O and so
-# measure the disk; the others are for workers without fio and IOzone, or without O_DIRECT.
-USUAL_WORKLOADS = (
-    "fio-8k-small",
-    "iozone-messages",
-    "random-access-small",
-    "filemark-small",
-    "mongo-small",
-    "source-copy-small",
-    "postmark-small",
-    "file-creation-small",
-    "pgmeter-small",
-    "multiuser-small",
-    "iozone-small",
-)
-
 
 @dataclass(frozen=True)
 class ParameterField:
