@@ -156,7 +156,7 @@ def test_a_refused_job_stays_as_it_is_and_says_that_it_may_be_tried_again(
     page.get_by_role("button", name="Review the job").click()
     expect(page.get_by_role("alert")).to_contain_text("IOzone is not there yet.")
     announced()
-    page.wait_for_function("window.fsbenchLive")  # the script of the page that has just come
+    page.wait_for_load_state()  # with the script of the page that has just come
     page.evaluate("fsbenchLive.ask()")
     expect(page.get_by_text("The options have changed since")).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("IOzone is not there yet.")
