@@ -95,7 +95,8 @@ def report(
 
     Returns the exit code. ``client``: None without a site.
     """
-    deliver(options, client.site.url if client else "", code, findings, problems)
+    is_asked = any(getattr(options, name, "") for name in FILES)
+    deliver(options, client.site.url if client and is_asked else "", code, findings, problems)
     with terminal.readers_may_leave():
         if options.json:
             terminal.print_json({"exit_code": code, **answer})
