@@ -229,13 +229,14 @@ class History:
         return Counter(flag for run in point.runs for flag in self.flags.get(run, ()))
 
     def places_of(self, event: LineEvent) -> list[int]:
-        """The points before which an event may have happened: days are all that is known."""
+        """The points before which an event may have happened, by its day; [] for more than two."""
         days = [point.days for point in self.points]
-        return [
+        places = [
             place
             for place, (before, after) in enumerate(itertools.pairwise(days), 1)
             if before and after and before[-1] <= event.day <= after[0]
         ]
+        return places if len(places) <= 2 else []
 
     def events_at(self, place: int) -> list[str]:
         """What owners say happened before a point."""

@@ -8,10 +8,10 @@ from django.test import Client
 
 from fsbench_web.accounts.models import AuditEntry, Role, Team, Visibility
 from fsbench_web.compare.history import events
-from fsbench_web.compare.history.lines import history
+from fsbench_web.compare.history.lines import History, history
 from fsbench_web.compare.models import LineEvent
 from fsbench_web.compare.views.history import chart
-from fsbench_web.studies.models import Series, Study
+from fsbench_web.studies.models import Run, Series, Study
 from tests.accounts.people import person
 from tests.compare.history.test_history import days, measured
 
@@ -134,3 +134,22 @@ def test_what_is_no_event_is_refused(
     monkeypatch.setattr(events, "MOST_OF_A_STUDY", 1)
     assert [post(client, line), post(client, line)] == [302, 422]
     assert LineEvent.objects.count() == 1
+
+
+def history_of(run: Run) -> History:
+    return history(run.series, "write", "total_average", "kernel", 5)
+
+
+def test_points_of_one_day_do_not_tell_where_it_happened(ada: User) -> None:
+    """Four kernels of an afternoon: any of the three steps may be of the event's time."""
+    for kernel, level in (("6.1", 100), ("6.2", 100), ("6.3", 100), ("6.4", 80)):
+        for part in (-1, 0, 1):
+            run = measured(kernel, level + part, 3, filesystem="xfs")
+    (day,) = {day for point in history_of(run).points for day in point.days}
+    events.add(ada, run.series, {"day": day, "text": "Firmware"})
+    shown = history_of(run)
+    (change,) = shown.changes
+    assert (change.events, len(shown.events)) == ((), 1)
+    figure = chart(shown, "Line", "kernel")
+    assert figure is not None
+    assert [shape.line.dash for shape in figure.layout.shapes] == ["dash"]
