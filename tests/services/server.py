@@ -45,7 +45,8 @@ def asgi_server() -> Iterator[str]:
             *("--log-level", "warning", "--timeout-graceful-shutdown", "2"),
         ],
         log=Path(settings.DATA_DIR) / "uvicorn.log",
-        env=environment(),
+        # Tests play its workers, which send no further heartbeat while a busy browser takes its time.
+        env=environment(FSBENCH_WORKER_SILENT_AFTER_S="600"),
     )
     try:
         service.wait_until(lambda: accepts(port))
