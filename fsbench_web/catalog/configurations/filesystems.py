@@ -19,8 +19,7 @@ from fsbench_web.catalog.configurations.networks import NETWORK_OPTIONS
 from fsbench_web.catalog.configurations.options import ATIME, LAZYTIME, ONLINE_DISCARD, Option
 from fsbench_web.catalog.configurations.options import OptionError as OptionError
 from fsbench_web.catalog.configurations.zfs import ZFS_OPTIONS
-from fsbench_web.core import requirements
-from fsbench_web.core.workloads import Workload, file_features
+from fsbench_web.core import file_features, requirements
 from runner.safety.marks import OWN_LABEL as OWN_LABEL
 
 RAW, ZFS, BCACHEFS = "raw", "zfs", "bcachefs"
@@ -33,7 +32,7 @@ class Filesystem:
     ``mkfs`` is the fixed part of the command; ``minimum_bytes`` the smallest LUN its tools accept;
     ``journal`` None where it cannot be elsewhere; ``without_discard`` keeps mkfs from discarding.
     ``takes_several`` devices, ``takes_cache`` devices. ``is_pool``: a pool of a stack, in guests.
-    ``lacks``: what files cannot have there (``core.workloads.file_features``).
+    ``lacks``: what files cannot have there (``core.file_features``).
     """
 
     slug: str
@@ -223,20 +222,6 @@ def filesystem(slug: str) -> Filesystem:
         raise OptionError(
             f'fsbench cannot make a file system "{slug}"; it can make {", ".join(FILESYSTEMS)}.'
         ) from None
-
-
-def workload_problem(slug: str, workload: Workload) -> str:
-    """Why this workload's files cannot be on this file system, or ""."""
-    spec = ALL.get(slug)
-    if spec is None:
-        return ""
-    missing = [feature for feature in file_features.ALL if feature in workload.demands & spec.lacks]
-    if not missing:
-        return ""
-    return (
-        f"{workload.name} needs {' and '.join(missing)}, and {spec.name} has none: choose another "
-        f"workload, or leave {spec.name} out."
-    )
 
 
 def validated_options(slug: str, values: Mapping[str, object]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from fsbench_web.core.file_features import CASE, SYMBOLIC_LINKS
 from fsbench_web.core.formats.result import load_text
 from fsbench_web.core.workloads.base import (
     BUILD,
@@ -14,7 +15,6 @@ from fsbench_web.core.workloads.base import (
     Workload,
     include_sync,
 )
-from fsbench_web.core.workloads.file_features import CASE, SYMBOLIC_LINKS
 
 # Beside the file system that is measured, and kept for later runs (runner/agent/workloads/tree.py).
 FOLDER = "/var/tmp/fsbench.source"  # noqa: S108 (the agent checks whose it is)

@@ -3,12 +3,11 @@
 import pytest
 
 from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command, mount_command
-from fsbench_web.catalog.configurations.commands.run import run_commands
+from fsbench_web.catalog.configurations.commands.run import run_commands, workload_problem
 from fsbench_web.catalog.configurations.filesystems import (
     FILESYSTEMS,
     OptionError,
     validated_options,
-    workload_problem,
 )
 from fsbench_web.catalog.configurations.labels import configuration_label, parse_label
 from fsbench_web.core.workloads import presets

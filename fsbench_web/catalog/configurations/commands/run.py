@@ -16,7 +16,7 @@ from fsbench_web.catalog.configurations.commands.preparation import (
     layout_commands,
     probe_commands,
 )
-from fsbench_web.catalog.configurations.filesystems import RAW, OptionError, workload_problem
+from fsbench_web.catalog.configurations.filesystems import ALL, RAW, OptionError
 from fsbench_web.catalog.configurations.filesystems import filesystem as find_filesystem
 from fsbench_web.catalog.configurations.journals import JournalLun
 from fsbench_web.catalog.configurations.layers import Layer, has_cache
@@ -31,6 +31,7 @@ from fsbench_web.catalog.configurations.preparation import (
     PreparationError,
 )
 from fsbench_web.catalog.configurations.stacks import CACHE, DATA, Member, data_devices
+from fsbench_web.core import file_features
 from fsbench_web.core.workloads import BenchmarkCommand, Place, Workload
 from runner.safety.marks import OWN_LABEL
 
@@ -132,6 +133,20 @@ def run_commands(
         *filesystem_commands.teardown,
         *(PlannedCommand("teardown", argv, stdin) for argv, stdin in layered.disassemble),
     ]
+
+
+def workload_problem(slug: str, workload: Workload) -> str:
+    """Why this workload's files cannot be on this file system, or ""."""
+    spec = ALL.get(slug)
+    if spec is None:
+        return ""
+    missing = [feature for feature in file_features.ALL if feature in workload.demands & spec.lacks]
+    if not missing:
+        return ""
+    return (
+        f"{workload.name} needs {' and '.join(missing)}, and {spec.name} has none: choose another "
+        f"workload, or leave {spec.name} out."
+    )
 
 
 def _unused_members(layers: Sequence[Layer], members: Sequence[Member]) -> list[Member]:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 
 from fsbench_web.core import requirements
+from fsbench_web.core.file_features import HARD_LINKS, SYMBOLIC_LINKS
 from fsbench_web.core.formats.result import load_text
 from fsbench_web.core.workloads.applications.shared import MIB
 from fsbench_web.core.workloads.base import (
@@ -16,7 +17,6 @@ from fsbench_web.core.workloads.base import (
     seed,
     time_limit,
 )
-from fsbench_web.core.workloads.file_features import HARD_LINKS, SYMBOLIC_LINKS
 from fsbench_web.core.workloads.fio.data import (
     WRITTEN_DATA,
     data_title,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from fsbench_web.core.activity.promises import Syncs
+from fsbench_web.core.file_features import COLONS
 from fsbench_web.core.formats.result import load_text
 from fsbench_web.core.workloads.applications.shared import (
     MIB,
@@ -25,7 +26,6 @@ from fsbench_web.core.workloads.base import (
     seed,
     time_limit,
 )
-from fsbench_web.core.workloads.file_features import COLONS
 from fsbench_web.core.workloads.fio.data import (
     WRITTEN_DATA,
     data_title,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from fsbench_web.core import requirements
+from fsbench_web.core.file_features import PERMISSIONS
 from fsbench_web.core.formats import agent_lines
 from fsbench_web.core.formats.databases import pgbench
 from fsbench_web.core.formats.result import ParsedResult, load_text
@@ -25,7 +26,6 @@ from fsbench_web.core.workloads.base import (
     seed,
     time_limit,
 )
-from fsbench_web.core.workloads.file_features import PERMISSIONS
 from fsbench_web.core.workloads.fio.data import COMPRESS, compressible
 
 # As formats.databases.pgbench names what pgbench calls "TPC-B (sort of)" and "select only".

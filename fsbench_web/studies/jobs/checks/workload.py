@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from fsbench_web.catalog.configurations.filesystems import RAW, workload_problem
+from fsbench_web.catalog.configurations.commands.run import workload_problem
+from fsbench_web.catalog.configurations.filesystems import RAW
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, capacity
 from fsbench_web.catalog.workloads.own_workloads import preset_of
