@@ -23,6 +23,7 @@ from fsbench_web.celery import app
 from fsbench_web.platform import clock, table_version
 from fsbench_web.studies.runs import leases, lifecycle, queue
 from fsbench_web.studies.runs.clients import parts
+from fsbench_web.studies.runs.windows import closing
 from runner import leftovers
 from runner.execution import finish
 from runner.executors.base import ExecutorAway
@@ -175,7 +176,7 @@ def send_heartbeat(host: Host) -> None:
     elif host.has_taken_over:
         leftovers.remove_leftovers(host)
     lifecycle.reap_lost(host.lease_watch)
-    lifecycle.end_expired_runs()
+    closing.end_expired_runs()
     if host.has_taken_over and not host.stopping.is_set():
         lifecycle.resend(worker)
 

@@ -19,6 +19,7 @@ from fsbench_web.compare.watches import watching
 from fsbench_web.imports import uploads
 from fsbench_web.operations import chores
 from fsbench_web.studies.runs import lifecycle, logs
+from fsbench_web.studies.runs.windows import closing
 from fsbench_web.studies.scores import rejudging
 from fsbench_web.studies.triggers import ordering
 
@@ -41,7 +42,7 @@ def start() -> None:
     heartbeat_s = min(settings.WORKER_HEARTBEAT_S, 5)
     runs: list[tuple[str, Work]] = [
         ("lost runs", end_lost_runs),
-        ("expired runs", lifecycle.end_expired_runs),
+        ("expired runs", closing.end_expired_runs),
     ]
     _start_thread(heartbeat_s, 0, runs)
     results: list[tuple[str, Work]] = [

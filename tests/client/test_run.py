@@ -16,7 +16,7 @@ from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.platform import clock
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import Job, Run, RunState
-from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs.windows import closing
 from runner.execution import execute
 from runner.worker import Host
 from tests.api.conftest import announced
@@ -99,7 +99,7 @@ def test_a_job_starts_at_a_time_and_stops_before_one(fsbench: Command) -> None:
     status = fsbench("show", "--job", job.pk)
     assert f"starts at (UTC)     {begin:%Y-%m-%d %H:%M}" in status.stdout
     Job.objects.update(stop_before=clock.now())
-    lifecycle.end_expired_runs()
+    closing.end_expired_runs()
     status = fsbench("show", "--job", job.pk)
     assert "not begun, for lack of time: ext4_none, block 1: run" in status.stdout
 

@@ -3,10 +3,14 @@
 A run goes ``queued -> leased -> preparing -> running -> collecting -> done | failed | cancelled |
 lost``. A worker claims it by conditional update and gets leases. All its writes carry their tokens,
 so a worker that lost them can write nothing. Messages only nudge.
+
+What repeats, races, clients and time windows add is registered in ``hooks``, in lists of this
+module.
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -30,18 +34,35 @@ from fsbench_web.studies.models import (
     Series,
     StateChange,
 )
-from fsbench_web.studies.runs import authority, leases, nudges, queue, races, repeats
-from fsbench_web.studies.runs.clients import parts
+from fsbench_web.studies.runs import authority, leases, nudges, queue
 from fsbench_web.studies.runs.leases import LeaseHandle as LeaseHandle
 from fsbench_web.studies.runs.leases import LeaseLost as LeaseLost
 from fsbench_web.studies.runs.leases import LeaseWatch as LeaseWatch
 from fsbench_web.studies.runs.leases import lease_duration as lease_duration
-from fsbench_web.studies.runs.windows import closing
 from fsbench_web.studies.scores import busy
 
 logger = logging.getLogger("fsbench.lifecycle")
 
 _ORDER = [RunState.LEASED, RunState.PREPARING, RunState.RUNNING, RunState.COLLECTING]
+
+
+@dataclass(frozen=True)
+class UnstartedRuns:
+    """Runs that wait and are to end without having begun, and why."""
+
+    runs: list[int]
+    reason: str
+
+
+BEFORE_CLAIM: list[Callable[[Run, Job | None, datetime], UnstartedRuns | None]] = []
+"""What is left out where a run is in turn; None: it may begin. The job is locked."""
+ON_CLAIM: list[Callable[[Run, LeaseHandle], None]] = []
+ON_INTERRUPTED: list[Callable[[Run, Cause], str]] = []
+"""What follows an interrupted run, in a sentence or "". The run is locked."""
+ON_END: list[Callable[[Run, datetime], None]] = []
+"""After the end of a run that counts as a repeat. The run is locked, its results are stored."""
+AFTER_ACTIVE: list[Callable[[Run, str], None]] = []
+"""After the end of a run that had been claimed, with its reason."""
 
 
 @transaction.atomic
@@ -71,9 +92,10 @@ def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
         _refuse(run_id, worker, why)
         return None
     now = clock.now()
-    if job is not None and (left := closing.not_begun(run, job, now)):
-        _leave_out(left.runs, left.reason)
-        return None
+    for look in BEFORE_CLAIM:
+        if left := look(run, job, now):
+            leave_out(left)
+            return None
     handle = leases.take(run, worker)
     if handle is None:
         return None
@@ -87,7 +109,8 @@ def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
     StateChange.objects.create(
         run_id=run_id, at=now, state=RunState.LEASED, reason=f"Claimed by {worker}."
     )
-    parts.begin(run, handle)
+    for begin in ON_CLAIM:
+        begin(run, handle)
     return handle
 
 
@@ -103,24 +126,13 @@ def _refuse(run_id: int, worker: Worker, why: str) -> None:
     logger.warning("run %s was refused: %s", run_id, why, extra={"run": run_id})
 
 
-def _leave_out(run_ids: Iterable[int], reason: str) -> None:
+def leave_out(left: UnstartedRuns) -> None:
     """End runs that wait and cannot end in time. Their job is locked."""
-    for run_id in run_ids:
+    for run_id in left.runs:
         run = Run.objects.select_for_update().filter(pk=run_id, state=RunState.QUEUED).first()
         if run is not None:
-            _end(run, RunState.CANCELLED, reason, Cause.OUT_OF_TIME)
-            logger.info("run %s is not begun: %s", run_id, reason, extra={"run": run_id})
-
-
-def end_expired_runs() -> list[int]:
-    """End what waits in jobs that are out of time, even if none of it is in turn. Returns them."""
-    job_ids = closing.jobs_that_are_over(clock.now())
-    for job_id in job_ids:
-        with transaction.atomic():
-            job = Job.objects.select_for_update(no_key=True).get(pk=job_id)
-            waiting = job.runs.filter(state=RunState.QUEUED).order_by("id")
-            _leave_out(list(waiting.values_list("id", flat=True)), closing.late_reason(job))
-    return job_ids
+            _end(run, RunState.CANCELLED, left.reason, Cause.OUT_OF_TIME)
+            logger.info("run %s is not begun: %s", run_id, left.reason, extra={"run": run_id})
 
 
 @transaction.atomic
@@ -235,30 +247,30 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
             "conditions": busy.judged_conditions(run) | {"others": others},
         }
     Run.objects.filter(pk=run.pk).update(**changes)
-    if stored_cause in INTERRUPTED and (
-        following := repeats.replace_interrupted(run, Cause(stored_cause))
-    ):
-        reason = f"{reason} {following}"
-        Run.objects.filter(pk=run.pk).update(reason=reason)
+    if stored_cause in INTERRUPTED:
+        following = [replace(run, Cause(stored_cause)) for replace in ON_INTERRUPTED]
+        if any(following):
+            reason = " ".join([reason, *filter(None, following)])
+            Run.objects.filter(pk=run.pk).update(reason=reason)
     StateChange.objects.create(run=run, at=now, state=state, reason=reason)
     if is_repeated:
-        repeats.write_next_repeat(run, now)
-        races.continue_race(run, now)
+        for follow in ON_END:
+            follow(run, now)
     if run.state != RunState.QUEUED:
-        _wake_others(run, reason)
+        _wake_others(run)
+        for leave in AFTER_ACTIVE:
+            leave(run, reason)
     # Who was silent may live all the same, and be ending what it does on its disk.
     leases.free(run, is_handed_over=stored_cause == Cause.SILENT)
 
 
-def _wake_others(run: Run, reason: str) -> None:
-    """Nudge the runs of other LUNs that waited for this one, after the commit; end its clients."""
+def _wake_others(run: Run) -> None:
+    """Nudge the runs of other LUNs that waited for this one, after the commit."""
     series = run.series
     if series.lun is not None and leases.is_shared(series):
         transaction.on_commit(partial(_nudge_startable, series.lun.worker, series.lun.pk))
         for other in {lun.worker for lun in series.clients}:
             transaction.on_commit(partial(_nudge_startable, other))
-    if series.runs_on.clients:
-        parts.leave(run, reason)
 
 
 def _nudge_startable(worker: Worker, but_lun_id: int | None = None) -> None:
@@ -303,7 +315,7 @@ def _reap(over: Mapping[int, leases.Stamp]) -> list[int]:
             _end(
                 run,
                 RunState.LOST,
-                f"Its worker{parts.as_leader(run)} sent no heartbeat for "
+                f"Its worker{_as_leader(run)} sent no heartbeat for "
                 f"{settings.WORKER_SILENT_AFTER_S} s while the run was {run.state}. "
                 "Nothing of it enters a score.",
                 Cause.SILENT,
@@ -311,6 +323,13 @@ def _reap(over: Mapping[int, leases.Stamp]) -> list[int]:
             logger.warning("run %s is lost: its lease ran out", run.pk, extra={"run": run.pk})
             lost.append(run.pk)
     return lost
+
+
+def _as_leader(run: Run) -> str:
+    """Behind "worker", of a run that is lost with it: which of several clients that was."""
+    if not run.series.runs_on.clients or run.series.lun is None:
+        return ""
+    return f" {run.series.lun.worker}, which led its clients,"
 
 
 @transaction.atomic
@@ -323,7 +342,7 @@ def recover(worker: Worker) -> list[int]:
         _end(
             run,
             RunState.LOST,
-            f"The worker{parts.as_leader(run)} stopped while the run was {run.state}. "
+            f"The worker{_as_leader(run)} stopped while the run was {run.state}. "
             "Nothing of it enters a score.",
             Cause.WORKER_GONE,
         )

@@ -17,6 +17,7 @@ from fsbench_web.compare.models import WatchDelivery, WatchMessage
 from fsbench_web.compare.watches import deliveries, watching
 from fsbench_web.studies.models import Job, Run, RunState
 from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs.windows import closing
 from tests.compare.watches.test_confirming import (
     _sends,
     ada,
@@ -125,7 +126,7 @@ def test_a_worker_that_stays_away_ends_it_when_its_hours_are_over(
     ends_at = message.job.stop_before  # type: ignore[union-attr]
     assert ends_at is not None
     monkeypatch.setattr(lifecycle.clock, "now", lambda: ends_at + timedelta(minutes=1))
-    assert lifecycle.end_expired_runs() == [message.job_id]
+    assert closing.end_expired_runs() == [message.job_id]
     assert watching.run_maintenance() == [message]
     assert told(message) == ("new", "too_few_rounds")
     assert len(mail.outbox) == 1

@@ -20,7 +20,7 @@ from fsbench_web.studies.jobs.submitting import planned, submit
 from fsbench_web.studies.models import Job, Race, RepeatRule, Run, RunState
 from fsbench_web.studies.runs import control, lifecycle, queue
 from fsbench_web.studies.runs.control import ControlRefused
-from fsbench_web.studies.runs.windows import words
+from fsbench_web.studies.runs.windows import closing, words
 from fsbench_web.studies.runs.windows.forecast import Item, left_out
 from tests.studies.conftest import complete, start, worker_announcement
 from tests.studies.runs.test_lifecycle import at_once
@@ -199,14 +199,14 @@ class TestStop:
         job = self.submitted(spec, ann, stop_before=night.now + 25 * MINUTE)
         handle = start(job.runs.order_by("id")[0])
         night.later(30)
-        assert lifecycle.end_expired_runs() == [job.pk]
+        assert closing.end_expired_runs() == [job.pk]
         assert states(job) == ["running"] + ["cancelled"] * 5
         assert lifecycle.heartbeat(handle) is False
         assert set(reasons_of(job)) == {
             f"Left out: its job stops before {words.time(night.now - 5 * MINUTE)}, and that time "
             "is over."
         }
-        assert lifecycle.end_expired_runs() == []
+        assert closing.end_expired_runs() == []
 
     def test_a_paused_job_is_over_too(
         self, spec: MakeSpec, ann: User, timed_runs: list[Run], night: Night
@@ -214,12 +214,12 @@ class TestStop:
         job = self.submitted(spec, ann, stop_before=night.now + 25 * MINUTE)
         control.pause(job.pk)
         night.later(26)
-        lifecycle.end_expired_runs()
+        closing.end_expired_runs()
         assert states(job) == ["cancelled"] * 6
 
     def test_a_job_without_an_end_is_never_over(self, runs: list[Run], night: Night) -> None:
         night.later(60 * 24 * 300)
-        assert lifecycle.end_expired_runs() == []
+        assert closing.end_expired_runs() == []
 
     def test_without_any_experience_runs_begin_while_there_is_time(
         self, spec: MakeSpec, ann: User, worker: Worker, night: Night
@@ -451,7 +451,7 @@ class TestAtTheSameMoment:
             Job.objects.filter(pk=late[0].job_id).update(stop_before=night.now)
             handle, _ = at_once(
                 lambda run=late[0]: lifecycle.claim(run.pk, worker),  # type: ignore[misc]
-                lifecycle.end_expired_runs,
+                closing.end_expired_runs,
             )
             assert handle is None
             assert set(Run.objects.filter(job=late[0].job_id).values_list("state", flat=True)) == {
@@ -510,7 +510,7 @@ class TestPages:
         assert "left out then" in answer["outlook"]
         assert answer["not_begun"] == []
         night.later(60)
-        lifecycle.end_expired_runs()
+        closing.end_expired_runs()
         answer = client.get(api).json()
         assert [(run["block"], run["configuration"]) for run in answer["not_begun"]] == [
             *((1, "ext4_wb_none"), (1, "xfs_none"), (2, "ext4_wb_none"), (2, "xfs_none"))

@@ -224,15 +224,10 @@ def lead(handle: LeaseHandle, state: ClientState, **changes: Any) -> None:
     )
 
 
-def as_leader(run: Run) -> str:
-    """Behind "worker", of a run that is lost with it: which of several clients that was."""
-    if not run.series.runs_on.clients or run.series.lun is None:
-        return ""
-    return f" {run.series.lun.worker}, which led its clients,"
-
-
 def leave(run: Run, reason: str) -> None:
     """The run has ended, in this transaction: whatever is still open of its clients has, too."""
+    if not run.series.runs_on.clients:
+        return
     rows = RunClient.objects.filter(run=run)
     rows.exclude(state__in=[ClientState.DONE, ClientState.FAILED]).update(
         state=ClientState.FAILED, reason=f"The run ended: {reason}"[:2000]

@@ -1,27 +1,20 @@
-"""What of a job is not begun because it would not end before its time; ``lifecycle`` writes it."""
+"""What of a job is not begun because it would not end before its time, and its end."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import F, QuerySet
-from django.db.models.functions import Coalesce
+from django.db import transaction
+from django.db.models import QuerySet
 
 from fsbench_web.core.numbers import duration
+from fsbench_web.platform import clock
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import ACTIVE_STATES, Job, Run, RunState
+from fsbench_web.studies.runs import lifecycle
+from fsbench_web.studies.runs.lifecycle import UnstartedRuns
+from fsbench_web.studies.runs.queue import IN_TURN
 from fsbench_web.studies.runs.windows import durations, forecast, words
 from fsbench_web.studies.runs.windows.forecast import Window
-
-_TURN = (Coalesce(F("place"), F("id")), "id")  # queue.IN_TURN, which asks this package
-
-
-@dataclass(frozen=True)
-class UnstartedRuns:
-    """Runs that wait and are to end without having begun, and why."""
-
-    runs: list[int]
-    reason: str
 
 
 def is_over(job: Job | None, now: datetime) -> bool:
@@ -29,11 +22,11 @@ def is_over(job: Job | None, now: datetime) -> bool:
     return job is not None and job.stop_before is not None and job.stop_before <= now
 
 
-def not_begun(run: Run, job: Job, now: datetime) -> UnstartedRuns | None:
+def not_begun(run: Run, job: Job | None, now: datetime) -> UnstartedRuns | None:
     """What is left out where this run is in turn, with its block if that does not fit; None: it may
     begin. Four queries for a job with an end, none for others.
     """
-    if job.stop_before is None:
+    if job is None or job.stop_before is None:
         return None
     if is_over(job, now):
         return UnstartedRuns([run.pk], late_reason(job))
@@ -61,11 +54,19 @@ def late_reason(job: Job) -> str:
     return f"Left out: its job stops before {words.time(job.stop_before)}, and that time is over."
 
 
-def jobs_that_are_over(now: datetime) -> list[int]:
-    """The jobs that are out of time while runs of them wait. One query."""
-    waiting = Run.objects.filter(state=RunState.QUEUED, job__stop_before__lte=now)
+def end_expired_runs() -> list[int]:
+    """End what waits in jobs that are out of time, even if none of it is in turn. Returns them."""
+    waiting = Run.objects.filter(state=RunState.QUEUED, job__stop_before__lte=clock.now())
     job_ids = waiting.order_by("job").values_list("job", flat=True).distinct()
-    return [pk for pk in job_ids if pk is not None]
+    over = [pk for pk in job_ids if pk is not None]
+    for job_id in over:
+        with transaction.atomic():
+            job = Job.objects.select_for_update(no_key=True).get(pk=job_id)
+            left = job.runs.filter(state=RunState.QUEUED).order_by("id")
+            lifecycle.leave_out(
+                UnstartedRuns(list(left.values_list("id", flat=True)), late_reason(job))
+            )
+    return over
 
 
 def begun_blocks(job: Job) -> set[str]:
@@ -100,7 +101,7 @@ def expired_runs(job: Job) -> list[tuple[int, int | None, str]]:
     """(run, its block, its configuration) of what the job's time left out. One query at most."""
     if job.stop_before is None:
         return []
-    rows = job.runs.filter(cause=Cause.OUT_OF_TIME).order_by(*_TURN)
+    rows = job.runs.filter(cause=Cause.OUT_OF_TIME).order_by(*IN_TURN)
     return [(run.pk, words.block_number(run.block), label(run)) for run in _with_series(rows)]
 
 
@@ -110,7 +111,7 @@ def label(run: Run) -> str:
 
 
 def _waiting(job: Job) -> QuerySet[Run]:
-    return _with_series(job.runs.filter(state=RunState.QUEUED)).order_by(*_TURN)
+    return _with_series(job.runs.filter(state=RunState.QUEUED)).order_by(*IN_TURN)
 
 
 def _waiting_from(run: Run, waiting: list[Run], *, is_whole: bool) -> list[Run]:
