@@ -4,25 +4,20 @@ import csv
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
+from fsbench.frames import Frames, library
 from fsbench.local import files, reading
 from fsbench.local.problems import FileProblem, NothingToRead
-from fsbench_web.core.formats.tables.file_numbers import run_values
+from fsbench_web.core import number_tables
+from fsbench_web.core.number_tables import RunNumbers
 from fsbench_web.core.numbers import as_text
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
     import pyarrow
 
-_ROWS_AT_ONCE = 65_536
-_FIELDS = {
-    "value": "in the unit of the column unit",
-    "record_size_kb": "KB of 1024 bytes",
-    "file_size_kb": "KB of 1024 bytes",
-}
-"""What the numbers of a column are in, for readers of Parquet."""
+_OF_RUNS = ("filesystem", "configuration", "hardware", "repeat", "block", "kernel")
+"""The columns that ``OwnKey`` fills."""
 
 
 class Number(NamedTuple):
@@ -45,12 +40,8 @@ class Number(NamedTuple):
     block: str
 
 
-_OF_VALUES = Number._fields[3:]
-_WHOLES = ("line", "record_size_kb", "file_size_kb", "repeat")
-
-
 @dataclass(frozen=True)
-class Numbers:
+class Numbers(Frames):
     """All numbers of some files. Iterate over it for one ``Number`` after another."""
 
     results: tuple[reading.FileResult, ...]
@@ -60,15 +51,18 @@ class Numbers:
         return sum(len(result.numbers) for result in self.results)
 
     def __iter__(self) -> Iterator[Number]:
-        for result in self.results:
-            for key, columns, _ in result.numbers.runs():
-                for value in run_values(columns, key):
-                    yield Number(
-                        file=result.file.path,
-                        line=value.line if value.line > 0 else None,
-                        tool=result.parsed.tool,
-                        **{name: getattr(value, name) for name in _OF_VALUES},
-                    )
+        for run in self._runs():
+            for (test, load, unit), record_kb, file_kb, value, line in run.columns.rows():
+                yield Number(
+                    **run.facts,
+                    test=test,
+                    load=load,
+                    record_size_kb=record_kb,
+                    file_size_kb=file_kb,
+                    value=value,
+                    unit=unit,
+                    line=line if line is not None and line > 0 else None,
+                )
 
     def to_csv(self, file: IO[str]) -> None:
         """Write a header and a line for each number, with text that no spreadsheet runs."""
@@ -77,41 +71,16 @@ class Numbers:
         for number in self:
             writer.writerow([as_text(one) if isinstance(one, str) else one for one in number])
 
-    def to_arrow(self) -> "pyarrow.Table":
-        """A table of Arrow, with units in the metadata of its fields. Needs pyarrow."""
-        arrow = _module("pyarrow", "pyarrow")
-        schema = _schema(arrow)
-        return arrow.Table.from_batches(self._batches(arrow, schema), schema)
+    def batches(self) -> "Iterator[pyarrow.RecordBatch]":
+        """The numbers as batches of Arrow. Needs pyarrow."""
+        library("pyarrow")
+        return number_tables.batches_of(self._runs(), number_tables.schema_of(Number._fields))
 
-    def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write a Parquet file. Needs pyarrow."""
-        arrow, parquet = _module("pyarrow", "pyarrow"), _module("pyarrow.parquet", "pyarrow")
-        schema = _schema(arrow)
-        with parquet.ParquetWriter(os.fspath(path), schema) as writer:
-            for batch in self._batches(arrow, schema):
-                writer.write_batch(batch)
-
-    def to_pandas(self) -> "pandas.DataFrame":
-        """A data frame of pandas. Needs pandas."""
-        pandas = _module("pandas", "pandas")
-        frame = pandas.DataFrame.from_records(list(self), columns=Number._fields)
-        return frame.astype(dict.fromkeys(_WHOLES, "Int64"))
-
-    def to_polars(self) -> "polars.DataFrame":
-        """A data frame of Polars. Needs polars."""
-        polars = _module("polars", "polars")
-        schema = _kinds(polars.Float64, polars.Int64, polars.String)
-        return polars.DataFrame(list(self), schema=schema, orient="row")
-
-    def _batches(self, arrow: Any, schema: Any) -> Iterator[Any]:
-        rows: list[Number] = []
-        for row in self:
-            rows.append(row)
-            if len(rows) == _ROWS_AT_ONCE:
-                yield _batch(arrow, schema, rows)
-                rows = []
-        if rows:
-            yield _batch(arrow, schema, rows)
+    def _runs(self) -> Iterator[RunNumbers]:
+        for result in self.results:
+            of_file = {"file": result.file.path, "tool": result.parsed.tool}
+            for key, columns, _ in result.numbers.runs():
+                yield RunNumbers(of_file | dict(zip(_OF_RUNS, key, strict=True)), columns)
 
 
 def read(*paths: str | os.PathLike[str]) -> Numbers:
@@ -123,34 +92,3 @@ def read(*paths: str | os.PathLike[str]) -> Numbers:
     if not any(len(result.numbers) for result in found.results):
         raise NothingToRead(found.problems)
     return Numbers(tuple(found.results), tuple(found.problems))
-
-
-def _schema(arrow: Any) -> Any:
-    return arrow.schema(
-        arrow.field(name, kind, metadata={"unit": _FIELDS[name]} if name in _FIELDS else None)
-        for name, kind in _kinds(arrow.float64(), arrow.int64(), arrow.string()).items()
-    )
-
-
-def _kinds(real: Any, whole: Any, text: Any) -> dict[str, Any]:
-    """What the values of each column are, in the types of a library."""
-    return dict.fromkeys(Number._fields, text) | dict.fromkeys(_WHOLES, whole) | {"value": real}
-
-
-def _batch(arrow: Any, schema: Any, rows: list[Number]) -> Any:
-    columns = zip(*rows, strict=True)
-    arrays = [
-        arrow.array(list(column), field.type) for column, field in zip(columns, schema, strict=True)
-    ]
-    return arrow.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _module(name: str, extra: str) -> Any:
-    """An optional library. Raises ImportError with what to install."""
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        text = f"This needs {extra}: pip install 'fsbench[{extra}]'"
-        raise ImportError(text, name=error.name) from None
