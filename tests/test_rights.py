@@ -144,6 +144,10 @@ READ_BY_ALL = {
     "api/v1/comparison": ("api/v1/comparison?study=lab", 200),
     "api/v1/findings": ("api/v1/findings?study=lab", 200),
     "api/v1/exports/deltas.<str:suffix>": ("api/v1/exports/deltas.json?study=lab", 200),
+    "api/v1/studies/<str:slug>/<table>.<suffix>": (
+        "api/v1/studies/lab/measurements.parquet",
+        200,
+    ),
     "api/v1/exports/pictures.csv": ("api/v1/exports/pictures.csv?study=lab", 200),
     "api/v1/history": ("api/v1/history?series={series}", 200),
     "api/v1/history/lines": ("api/v1/history/lines?study=lab", 200),

@@ -31,7 +31,7 @@ class Frames:
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file, batch by batch. Needs pyarrow."""
         library("pyarrow")
-        number_tables.write_parquet(self.batches(), os.fspath(path))
+        number_tables.write(self.batches(), os.fspath(path), "parquet")
 
     def to_pandas(self) -> "pandas.DataFrame":
         """A data frame of pandas. Needs pandas and pyarrow."""

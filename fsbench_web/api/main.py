@@ -21,7 +21,7 @@ from fsbench_web.api.imports import steps
 from fsbench_web.api.protocol import errors, schemas
 from fsbench_web.api.protocol.answers import with_common_answers
 from fsbench_web.api.protocol.router import complete_schema, only_described
-from fsbench_web.api.results import comparison, deltas, explanations, history, studies
+from fsbench_web.api.results import comparison, deltas, explanations, history, studies, tables
 from fsbench_web.api.runs import activity, jobs, routes, series, triggers
 
 
@@ -93,7 +93,7 @@ api = _API(
 _AREAS = {
     "health": (health.router,),
     "you": (me.router,),
-    "studies": (studies.router, series.router),
+    "studies": (studies.router, series.router, tables.router),
     "deltas": (deltas.router,),
     "explanations": (explanations.router,),
     "comparisons": (comparison.router, history.router),

@@ -155,19 +155,26 @@ def table_of(batches: "Iterable[pyarrow.RecordBatch]") -> "pyarrow.Table":
     return pyarrow.Table.from_batches(batches).unify_dictionaries()
 
 
-def write_parquet(batches: "Iterable[pyarrow.RecordBatch]", out: str | IO[bytes]) -> None:
-    """Write batches, at least one, to a path or a file, each as a row group."""
+def batch_of_rows(
+    rows: Sequence[Mapping[str, Any]], schema: "pyarrow.Schema"
+) -> "pyarrow.RecordBatch":
+    """Rows as one batch; keys without a column are left out."""
+    import pyarrow
+
+    return pyarrow.RecordBatch.from_pylist(rows, schema=schema)
+
+
+def write(batches: "Iterable[pyarrow.RecordBatch]", out: str | IO[bytes], suffix: str) -> None:
+    """Write batches, at least one, as ``parquet`` (a row group each) or ``arrows`` (a stream)."""
     import pyarrow.parquet
 
     batches = iter(batches)
     first = next(batches)
-    with pyarrow.parquet.ParquetWriter(out, first.schema, compression="zstd") as writer:
+    if suffix == "parquet":
+        opened = pyarrow.parquet.ParquetWriter(out, first.schema, compression="zstd")
+    else:
+        options = pyarrow.ipc.IpcWriteOptions(compression="zstd")
+        opened = pyarrow.ipc.new_stream(out, first.schema, options=options)
+    with opened as writer:
         for batch in chain([first], batches):
             writer.write_batch(batch)
-
-
-def write_arrow(batches: "Iterable[pyarrow.RecordBatch]", out: IO[bytes]) -> None:
-    """Write batches, at least one, to a file in the format of Arrow files (Feather 2)."""
-    import pyarrow.feather
-
-    pyarrow.feather.write_feather(table_of(batches), out, compression="zstd")

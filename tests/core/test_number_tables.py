@@ -58,13 +58,13 @@ def test_files_are_whole_in_row_groups(count: int, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(number_tables, "ROWS_AT_ONCE", 2)
     runs = [run(number, (WRITE, 4, 64, number, 1), (STAT, 4, 64, 2, 2)) for number in range(count)]
     schema = number_tables.schema_of(NAMES)
-    parquet, arrow = io.BytesIO(), io.BytesIO()
-    number_tables.write_parquet(number_tables.batches_of(runs, schema), parquet)
-    number_tables.write_arrow(number_tables.batches_of(runs, schema), arrow)
+    parquet, arrows = io.BytesIO(), io.BytesIO()
+    number_tables.write(number_tables.batches_of(runs, schema), parquet, "parquet")
+    number_tables.write(number_tables.batches_of(runs, schema), arrows, "arrows")
     file = pyarrow.parquet.ParquetFile(parquet)
     assert file.num_row_groups == max(count, 1)
-    assert file.read().to_pylist() == table(*runs).to_pylist()
-    assert pyarrow.ipc.open_file(arrow).read_all().to_pylist() == table(*runs).to_pylist()
-    for stored in (file.schema_arrow, pyarrow.ipc.open_file(arrow).schema):
+    stream = pyarrow.ipc.open_stream(arrows.getvalue())
+    for stored, rows in ((file.schema_arrow, file.read()), (stream.schema, stream.read_all())):
+        assert rows.to_pylist() == table(*runs).to_pylist()
         assert stored.field("file_size_kb").metadata == {b"unit": b"KB of 1024 bytes"}
         assert stored.field("value").metadata == {b"unit": b"in the unit of the column unit"}

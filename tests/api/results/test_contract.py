@@ -56,6 +56,7 @@ CALLS = {
     ("get", "/api/v1/studies/{slug}/access"),
     ("patch", "/api/v1/studies/{slug}/access"),
     ("get", "/api/v1/studies/{slug}/report.pdf"),
+    ("get", "/api/v1/studies/{slug}/{table}.{suffix}"),
     ("get", "/api/v1/series"),
     ("get", "/api/v1/series/{series_id}"),
     ("get", "/api/v1/comparison"),

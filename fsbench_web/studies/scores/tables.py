@@ -1,0 +1,143 @@
+"""Measurements, samples and scores of a study as files for programs: Parquet and Arrow.
+
+The web process reads blocks as they are stored. The process that renders reads their numbers, and
+it alone loads pyarrow.
+"""
+
+import hashlib
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.db.models.functions import Coalesce
+
+from fsbench_web.core import measurement_columns, number_tables
+from fsbench_web.core.number_tables import NUMBER, RunNumbers
+from fsbench_web.studies.models import UNTRACED, MeasurementBlock, RunState, Score, Study
+from fsbench_web.studies.scores import queries
+
+if TYPE_CHECKING:
+    import pyarrow
+
+MOST_NUMBERS = 2_000_000
+"""Of one file, and a block more: blocks stay whole."""
+MOST_BYTES = 12 * 1024 * 1024
+"""Stored bytes behind one file, which holds up to five times as many (renderings: 64 MB)."""
+MOST_SCORES = 50_000
+MEDIA_TYPES = {
+    "parquet": "application/vnd.apache.parquet",
+    "arrows": "application/vnd.apache.arrow.stream",
+}
+_SERIES = "run__series__"
+_OF_RUN = {
+    "run": "run_id",
+    "series": "run__series_id",
+    "filesystem": f"{_SERIES}configuration__filesystem",
+    "configuration": f"{_SERIES}configuration__label",
+    "workload": f"{_SERIES}workload__slug",
+    "tool": f"{_SERIES}workload__tool",
+    "hardware": f"{_SERIES}hardware__slug",
+    "lun": f"{_SERIES}lun__name",
+    "kernel": f"{_SERIES}kernel",
+    "accelerator": f"{_SERIES}machine__accelerator",
+    "repeat": "run__repeat",
+    "block": "run__block",
+    "date": Coalesce("run__measured_at", "run__ended_at"),
+}
+COLUMNS = {
+    "measurements": (*_OF_RUN, *NUMBER, "line", "flags"),
+    "samples": (*_OF_RUN, *NUMBER, "sample", "flags"),
+    "scores": (
+        *("series", "filesystem", "configuration", "workload", "tool", "hardware", "lun"),
+        *("kernel", "preparation", "machine", "test", "category", "value", "unit", "repeats"),
+        *("half_width", "half_width_percent", "cells", "cells_expected", "origin", "flags"),
+    ),
+}
+"""The tables that there are."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of a file as plain data; ``next`` is ``after`` of the part behind it, if any."""
+
+    rows: list[list[Any]]
+    next: int | None = None
+
+    @property
+    def digest(self) -> str:
+        """Of all values, without a text of 12 MiB."""
+        found = hashlib.sha256()
+        for row in self.rows:
+            for value in row:
+                is_bytes = isinstance(value, bytes)
+                found.update(value if is_bytes else repr(value).encode("utf-8", "surrogatepass"))
+        return found.hexdigest()
+
+
+def part_of(study: Study, table: str, after: int) -> Part:
+    """As much of a table as one file holds, from the score or block behind ``after`` on."""
+    return _scores(study, after) if table == "scores" else _blocks(study, table, after)
+
+
+def _blocks(study: Study, table: str, after: int) -> Part:
+    """Blocks of finished runs, as they are stored: facts of the run, numbers, flags, samples."""
+    blocks = MeasurementBlock.objects.filter(
+        run__series__study=study, run__state=RunState.DONE, run__tracing=UNTRACED, pk__gt=after
+    )
+    stored = ["content", "flags"]
+    if table == "samples":
+        blocks = blocks.exclude(samples=None)
+        stored.append("samples")
+    columns = blocks.order_by("pk").values_list("pk", "count", *_OF_RUN.values(), *stored)
+    part = Part([])
+    numbers = size = 0
+    for pk, count, *row in columns.iterator(chunk_size=100):
+        if numbers > MOST_NUMBERS or size > MOST_BYTES:
+            return Part(part.rows, after)
+        kept = [value and bytes(value) for value in row[len(_OF_RUN) :]]
+        part.rows.append([*row[: len(_OF_RUN)], *kept])
+        numbers += count
+        size += sum(map(len, filter(None, kept)))
+        after = pk
+    return part
+
+
+def _scores(study: Study, after: int) -> Part:
+    wanted = Score.objects.filter(series__study=study, pk__gt=after).order_by("pk")
+    ids = list(wanted.values_list("pk", flat=True)[: MOST_SCORES + 1])
+    rows = queries.rows_of(queries.series_facts(None, [study.slug]), ids[:MOST_SCORES])
+    names = [{"series": "series_id"}.get(name, name) for name in COLUMNS["scores"]]
+    shown = [[getattr(row, name) for name in names] for _, row in sorted(rows.items())]
+    return Part(shown, ids[MOST_SCORES - 1] if len(ids) > MOST_SCORES else None)
+
+
+def write(table: str, suffix: str, rows: Sequence[Any]) -> bytes:
+    """The file of ``Part.rows``. Asks no database. Raises UnreadableBlock."""
+    out = io.BytesIO()
+    number_tables.write(_batches(table, rows), out, suffix)
+    return out.getvalue()
+
+
+def _batches(table: str, rows: Sequence[Any]) -> "Iterator[pyarrow.RecordBatch]":
+    names = COLUMNS[table]
+    schema = number_tables.schema_of(names)
+    if table == "scores":
+        values = [dict(zip(names, row, strict=True)) for row in rows]
+        yield number_tables.batch_of_rows(values, schema)
+        return
+    runs = map(_run, rows)
+    yield from number_tables.batches_of(
+        (run.of_samples() for run in runs) if table == "samples" else runs, schema
+    )
+
+
+def _run(row: Sequence[Any]) -> RunNumbers:
+    content, flags, samples = (*row[len(_OF_RUN) :], None)[:3]
+    columns = measurement_columns.decode(content)
+    return RunNumbers(
+        dict(zip(_OF_RUN, row, strict=False)),
+        columns,
+        *measurement_columns.decode_flags(flags, len(columns)),
+        measurement_columns.decode_samples(samples),
+    )
