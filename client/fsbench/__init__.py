@@ -1,4 +1,4 @@
-"""File system benchmarks: compare files here, or talk to an fsbench site with ``Client``.
+"""File system benchmarks: compare files here, or use a site with ``Site``, also called ``Client``.
 
 ``compare`` and ``read`` need no site. What they use is loaded with the first call.
 """
@@ -6,7 +6,7 @@
 import os
 from typing import TYPE_CHECKING
 
-from fsbench.client import Client
+from fsbench.client import Client, Site
 from fsbench.transport import Problem, UnexpectedResponse, Unreachable
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Client",
     "Problem",
+    "Site",
     "UnexpectedResponse",
     "Unreachable",
     "__version__",

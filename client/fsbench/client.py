@@ -9,9 +9,12 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from fsbench.transport import Query, Site, json_of
+from fsbench.transport import Connection, Query, json_of
+
+if TYPE_CHECKING:
+    from fsbench.studies import Study
 
 _BYTES = "application/octet-stream"
 
@@ -20,9 +23,15 @@ class Client:
     """Calls of one site. Every method raises ``Problem`` (refused) and ``Unreachable``."""
 
     def __init__(
-        self, url: str, token: str = "", timeout_s: float = 60.0, ca_file: str = ""
+        self, url: str, token: str | None = None, timeout_s: float = 60.0, ca_file: str = ""
     ) -> None:
-        self.site = Site(url, token, timeout_s, ca_file)
+        self.site = Connection(url, token or "", timeout_s, ca_file)
+
+    def study(self, slug: str) -> "Study":
+        """The numbers of a study: ``Site(url).study("lab").scores().to_pandas()``."""
+        from fsbench.studies import Study  # other calls need no NumPy
+
+        return Study(self, slug)
 
     def get(self, path: str, query: Query = (), **more: Any) -> Any:
         """The JSON of a read: ``client.get("/studies/lab")``."""
@@ -91,6 +100,10 @@ class Client:
         return self.post("/sweeps", {"document": document, "confirm": confirm}, headers)
 
     order = submit  # as it was called before
+
+
+Site = Client
+"""The name in notebooks, which read from a site and do not command it."""
 
 
 def looks(client: Client, path: str, every_s: float) -> Iterator[Any]:

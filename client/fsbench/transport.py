@@ -35,7 +35,7 @@ class Problem(Exception):
         self.status, self.detail, self.errors = status, detail, list(errors)
 
 
-class Site:
+class Connection:
     """The address of a site, and calls to its ``/api/v1``.
 
     ``ca_file`` holds the certificates (PEM) of the authorities to trust instead of the system's.

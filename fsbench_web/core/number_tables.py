@@ -86,8 +86,6 @@ def batches_of(
     runs: Iterable[RunNumbers], schema: "pyarrow.Schema"
 ) -> "Iterator[pyarrow.RecordBatch]":
     """The numbers of the runs, ROWS_AT_ONCE at a time; one batch at least."""
-    import pyarrow
-
     group: list[RunNumbers] = []
     count, is_empty = 0, True
     for run in runs:
@@ -99,7 +97,7 @@ def batches_of(
     if count:
         yield _batch(group, schema)
     elif is_empty:
-        yield pyarrow.RecordBatch.from_pylist([], schema=schema)
+        yield batch_of_rows([], schema)
 
 
 def _batch(runs: Sequence[RunNumbers], schema: "pyarrow.Schema") -> "pyarrow.RecordBatch":
