@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Frames:
-    """A table whose rows come as batches of Arrow."""
+    """A table that comes as batches of Arrow."""
 
     def batches(self) -> "Iterator[pyarrow.RecordBatch]":
         """The rows, as many at a time as are read or sent at once; one batch at least."""

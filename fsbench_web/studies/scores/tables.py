@@ -30,7 +30,7 @@ MEDIA_TYPES = {
     "arrows": "application/vnd.apache.arrow.stream",
 }
 _SERIES = "run__series__"
-_OF_RUN = {
+_OF_RUN: dict[str, Any] = {
     "run": "run_id",
     "series": "run__series_id",
     "filesystem": f"{_SERIES}configuration__filesystem",

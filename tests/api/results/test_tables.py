@@ -118,6 +118,16 @@ def test_a_study_without_numbers_has_empty_tables(client: Client, papers: None) 
     assert found.column_names == list(tables.COLUMNS["measurements"])
 
 
+@pytest.mark.parametrize(("study", "table"), [("lab", "measurements"), ("unisys-2005", "scores")])
+def test_the_page_of_a_study_leads_there(
+    client: Client, papers: None, lab: list[int], study: str, table: str
+) -> None:
+    address = f"/api/v1/studies/{study}/{table}.parquet"
+    assert f'href="{address}"' in client.get(f"/studies/{study}/").content.decode()
+    found = pyarrow.parquet.read_table(io.BytesIO(client.get(address).content))
+    assert found.num_rows > 0
+
+
 @pytest.mark.parametrize(
     ("path", "status"),
     [("lab/runs.parquet", 422), ("lab/scores.xlsx", 422), ("none/scores.parquet", 404)],
