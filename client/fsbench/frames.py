@@ -25,8 +25,7 @@ class Frames:
 
     def to_arrow(self) -> "pyarrow.Table":
         """A table of Arrow, with units in the metadata of its fields. Needs pyarrow."""
-        library("pyarrow")
-        return number_tables.table_of(self.batches())
+        return library("pyarrow").Table.from_batches(self.batches())
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file, batch by batch. Needs pyarrow."""
@@ -37,21 +36,11 @@ class Frames:
         """A data frame of pandas. Needs pandas and pyarrow."""
         pandas = library("pandas")
         whole = {library("pyarrow").int64(): pandas.Int64Dtype()}
-        return self._with_texts().to_pandas(types_mapper=whole.get)
+        return self.to_arrow().to_pandas(types_mapper=whole.get)
 
     def to_polars(self) -> "polars.DataFrame":
         """A data frame of Polars. Needs polars and pyarrow."""
-        return library("polars").from_arrow(self._with_texts())
-
-    def _with_texts(self) -> Any:
-        """The table with plain texts, as people expect them in a frame."""
-        arrow = library("pyarrow")
-        table = self.to_arrow()
-        texts = arrow.schema(
-            field.with_type(arrow.string()) if arrow.types.is_dictionary(field.type) else field
-            for field in table.schema
-        )
-        return table.cast(texts)
+        return library("polars").from_arrow(self.to_arrow())
 
 
 def library(name: str) -> Any:

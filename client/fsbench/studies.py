@@ -60,12 +60,8 @@ class Study:
         self._client, self.slug = client, slug
 
     def measurements(self) -> StudyTable:
-        """Every number of its finished runs, with what the run was made of."""
+        """Every number of its finished runs with its samples, and what is known of the run."""
         return StudyTable(self._client, self.slug, "measurements")
-
-    def samples(self) -> StudyTable:
-        """The values of the intervals that tools print, one row each."""
-        return StudyTable(self._client, self.slug, "samples")
 
     def scores(self) -> StudyTable:
         """A score of each test and category, over the repeats of a configuration."""

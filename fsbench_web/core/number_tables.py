@@ -4,13 +4,18 @@ pyarrow is imported where it is used: of a site, only the process that renders l
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from fsbench_web.core.measurement_columns import Column, MeasurementColumns, joined_columns
+from fsbench_web.core.measurement_columns import (
+    Column,
+    MeasuredTest,
+    MeasurementColumns,
+    joined_columns,
+)
 
 if TYPE_CHECKING:
     import pyarrow
@@ -26,55 +31,34 @@ UNITS = {
     "half_width_percent": "percent",
     "record_size_kb": _IN_KB,
     "file_size_kb": _IN_KB,
+    "samples": _IN_UNIT,
 }
 """What the numbers of a column are in, for readers of Parquet and Arrow."""
 _REAL = ("value", "half_width", "half_width_percent")
 _WHOLE = (
-    *("run", "series", "repeat", "line", "record_size_kb", "file_size_kb", "sample"),
+    *("run", "series", "repeat", "line", "record_size_kb", "file_size_kb"),
     *("repeats", "cells", "cells_expected"),
 )
 
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """Numbers of one run; ``facts`` are columns with one value for all of them.
-
-    ``flag_codes`` are places in ``kinds``, the combinations of flags. ``samples`` are the values of
-    the intervals, by the place of their number; ``places`` count them from 1.
+    """Numbers of one run. ``facts`` are columns with one value for all of them, ``lists`` columns
+    with a list, or None, for each.
     """
 
     facts: Mapping[str, Any]
     columns: MeasurementColumns
-    kinds: Sequence[Sequence[str] | None] = (None,)
-    flag_codes: Column | None = None
-    samples: Mapping[int, Sequence[float]] = field(default_factory=dict)
-    places: Column | None = None
-
-    def of_samples(self) -> "RunNumbers":
-        """Its samples in place of its numbers."""
-        counts = [len(values) for values in self.samples.values()]
-        numbers = np.repeat(np.array(list(self.samples), dtype=np.int64), counts)
-        values = [np.array(values, dtype=np.float64) for values in self.samples.values()]
-        places = [np.arange(1, count + 1) for count in counts]
-        return replace(
-            self,
-            columns=replace(
-                self.columns.subset(numbers), values=np.concatenate([np.zeros(0), *values])
-            ),
-            flag_codes=None if self.flag_codes is None else self.flag_codes[numbers],
-            samples={},
-            places=np.concatenate([np.zeros(0, dtype=np.int64), *places]),
-        )
+    lists: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
 def schema_of(names: Sequence[str]) -> "pyarrow.Schema":
     """The columns of these names, with their units in the metadata of their fields."""
     import pyarrow
 
-    text = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
-    kinds: dict[str, Any] = dict.fromkeys(names, text)
+    kinds: dict[str, Any] = dict.fromkeys(names, pyarrow.string())
     kinds |= dict.fromkeys(_WHOLE, pyarrow.int64()) | dict.fromkeys(_REAL, pyarrow.float64())
-    kinds["flags"] = pyarrow.list_(pyarrow.string())
+    kinds |= {"flags": pyarrow.list_(pyarrow.string()), "samples": pyarrow.list_(kinds["value"])}
     kinds["date"] = pyarrow.timestamp("us", "UTC")
     return pyarrow.schema(
         pyarrow.field(name, kinds[name], metadata={"unit": UNITS[name]} if name in UNITS else None)
@@ -105,33 +89,24 @@ def _batch(runs: Sequence[RunNumbers], schema: "pyarrow.Schema") -> "pyarrow.Rec
 
     columns = joined_columns([run.columns for run in runs])
     of_run = np.repeat(np.arange(len(runs)), [len(run.columns) for run in runs])
-    arrays: dict[str, Any] = {
+    arrays = {
         "record_size_kb": pyarrow.array(columns.records, mask=columns.records < 0),
         "file_size_kb": pyarrow.array(columns.files, mask=columns.files < 0),
         "line": pyarrow.array(columns.lines, mask=columns.lines < 1),
         "value": pyarrow.array(columns.values),
     }
-    for place, name in enumerate(("test", "load", "unit")):
-        texts = [test[place] for test in columns.tests]
-        arrays[name] = _repeated(texts, columns.codes, schema.field(name).type)
-    if "sample" in schema.names:
-        arrays["sample"] = pyarrow.array(np.concatenate([run.places for run in runs]))
-    if "flags" in schema.names:
-        kinds = [kind for run in runs for kind in run.kinds]
-        starts = np.cumsum([0, *(len(run.kinds) for run in runs[:-1])])
-        codes = [
-            np.zeros(len(run.columns), dtype=np.int64) if run.flag_codes is None else run.flag_codes
-            for run in runs
-        ]
-        arrays["flags"] = _repeated(
-            kinds, np.concatenate(codes) + starts[of_run], schema.field("flags").type
-        )
-    for one in schema:
-        if one.name not in arrays:
-            values = [run.facts[one.name] for run in runs]
-            arrays[one.name] = _repeated(values, of_run, one.type)
+    for name in schema.names:
+        kind = schema.field(name).type
+        if name in MeasuredTest._fields:
+            texts = [getattr(test, name) for test in columns.tests]
+            arrays[name] = _repeated(texts, columns.codes, kind)
+        elif name in runs[0].lists:
+            values = list(chain.from_iterable(run.lists[name] for run in runs))
+            arrays[name] = pyarrow.array(values, kind)
+        elif name not in arrays:
+            arrays[name] = _repeated([run.facts[name] for run in runs], of_run, kind)
     return pyarrow.RecordBatch.from_arrays(
-        [arrays[one.name].cast(one.type) for one in schema], schema=schema
+        [arrays[column.name].cast(column.type) for column in schema], schema=schema
     )
 
 
@@ -139,18 +114,7 @@ def _repeated(values: Sequence[Any], places: Column, kind: Any) -> Any:
     """An array with the value at each of the places."""
     import pyarrow
 
-    if pyarrow.types.is_dictionary(kind):
-        found = pyarrow.array(values, kind.value_type).dictionary_encode()
-    else:
-        found = pyarrow.array(values, kind)
-    return found.take(pyarrow.array(places))
-
-
-def table_of(batches: "Iterable[pyarrow.RecordBatch]") -> "pyarrow.Table":
-    """All batches, at least one, as one table with one dictionary for each column of texts."""
-    import pyarrow
-
-    return pyarrow.Table.from_batches(batches).unify_dictionaries()
+    return pyarrow.array(values, kind).take(pyarrow.array(places))
 
 
 def batch_of_rows(

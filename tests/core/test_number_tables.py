@@ -2,7 +2,6 @@
 
 import io
 
-import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -13,7 +12,7 @@ from fsbench_web.core.number_tables import NUMBER, RunNumbers
 
 WRITE = MeasuredTest("write", "jobs=1", "KB/s")
 STAT = MeasuredTest("stat", "", "1/s")
-NAMES = ("run", "filesystem", *NUMBER, "line", "flags")
+NAMES = ("run", "filesystem", *NUMBER, "line", "flags", "samples")
 
 
 def run(number: int, *rows: tuple[MeasuredTest, int | None, int | None, float, int | None], **more):
@@ -22,41 +21,31 @@ def run(number: int, *rows: tuple[MeasuredTest, int | None, int | None, float, i
 
 def table(*runs: RunNumbers, names: tuple[str, ...] = NAMES) -> pyarrow.Table:
     schema = number_tables.schema_of(names)
-    return number_tables.table_of(number_tables.batches_of(runs, schema))
+    return pyarrow.Table.from_batches(number_tables.batches_of(runs, schema))
 
 
+NONE = {"flags": [None], "samples": [None]}
 FLAGGED = run(
     *(1, (WRITE, 4, 64, 10.5, 7), (STAT, None, None, 3.0, None)),
-    kinds=[None, ["clock", "outlier"]],
-    flag_codes=np.array([1, 0]),
-    samples={1: [2.5, 3.5], 0: [10.5]},
+    lists={"flags": [["clock", "outlier"], None], "samples": [None, [2.5, 3.5]]},
 )
 
 
 def test_every_number_has_its_facts() -> None:
-    rows = table(FLAGGED, run(2, (WRITE, 4, 64, 11.0, 8))).to_pylist()
+    rows = table(FLAGGED, run(2, (WRITE, 4, 64, 11.0, 8), lists=NONE)).to_pylist()
     assert [tuple(row.values()) for row in rows] == [
-        (1, "fs1", "write", "jobs=1", 4, 64, 10.5, "KB/s", 7, ["clock", "outlier"]),
-        (1, "fs1", "stat", "", None, None, 3.0, "1/s", None, None),
-        (2, "fs2", "write", "jobs=1", 4, 64, 11.0, "KB/s", 8, None),
-    ]
-
-
-def test_samples_stand_in_place_of_their_number() -> None:
-    names = ("run", *NUMBER, "sample", "flags")
-    rows = table(FLAGGED.of_samples(), run(2, (WRITE, 4, 64, 1.0, 1)).of_samples(), names=names)
-    shown = ("run", "test", "sample", "value", "flags")
-    assert [tuple(row[name] for name in shown) for row in rows.to_pylist()] == [
-        (1, "stat", 1, 2.5, None),
-        (1, "stat", 2, 3.5, None),
-        (1, "write", 1, 10.5, ["clock", "outlier"]),
+        (1, "fs1", "write", "jobs=1", 4, 64, 10.5, "KB/s", 7, ["clock", "outlier"], None),
+        (1, "fs1", "stat", "", None, None, 3.0, "1/s", None, None, [2.5, 3.5]),
+        (2, "fs2", "write", "jobs=1", 4, 64, 11.0, "KB/s", 8, None, None),
     ]
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_files_are_whole_in_row_groups(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(number_tables, "ROWS_AT_ONCE", 2)
-    runs = [run(number, (WRITE, 4, 64, number, 1), (STAT, 4, 64, 2, 2)) for number in range(count)]
+    lists = {"flags": [None, None], "samples": [None, None]}
+    values = ((WRITE, 4, 64, 1.5, 1), (STAT, 4, 64, 2, 2))
+    runs = [run(number, *values, lists=lists) for number in range(count)]
     schema = number_tables.schema_of(NAMES)
     parquet, arrows = io.BytesIO(), io.BytesIO()
     number_tables.write(number_tables.batches_of(runs, schema), parquet, "parquet")

@@ -19,14 +19,14 @@ router = Router()
 
 @router.get(
     "/studies/{str:slug}/{table}.{suffix}",
-    summary="Measurements, samples or scores of a study as a file",
+    summary="Measurements or scores of a study as a file",
     openapi_extra=binary(*tables.MEDIA_TYPES.values()),
 )
 @requires(Action.READ)
 def export_table(
     request: HttpRequest,
     slug: str,
-    table: Literal["measurements", "samples", "scores"],
+    table: Literal["measurements", "scores"],
     suffix: Literal["parquet", "arrows"],
     after: int | None = Query(
         None, ge=0, le=LARGEST_ID, description="a part: 0, then as `Link` says; none: all in one"
@@ -34,8 +34,8 @@ def export_table(
 ) -> HttpResponse:
     """Parquet, or a stream of Arrow. The metadata of a column has its unit. Numbers are those of
     finished runs, which scores are made of; `accelerator` is `emulated` where they are no speeds.
-    More than 2,000,000 numbers, 12 MiB of stored blocks or 50,000 scores are refused in one file:
-    ask with `after=0`, and follow `Link`.
+    `samples` are the values of the intervals that a tool prints. One file holds 2,000,000 numbers,
+    12 MiB of stored blocks or 50,000 scores. Of more, ask for parts: `after=0`, then by `Link`.
     """
     study = study_or_404(slug)
     part = tables.part_of(study, table, after or 0)
@@ -50,7 +50,7 @@ def export_table(
         request,
         tables.write,
         *(table, suffix, part.rows),
-        cache_key=(table, suffix, part.digest),
+        cache_key=(table, suffix, tables.digest(part.rows)),
         media_type=tables.MEDIA_TYPES[suffix],
         disposition=f'attachment; filename="{name}"',
     )

@@ -1,4 +1,4 @@
-"""Measurements, samples and scores of a study as files for programs: Parquet and Arrow.
+"""Measurements with their samples, and scores, of a study as files for programs: Parquet and Arrow.
 
 The web process reads blocks as they are stored. The process that renders reads their numbers, and
 it alone loads pyarrow.
@@ -7,8 +7,8 @@ it alone loads pyarrow.
 import hashlib
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db.models.functions import Coalesce
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST_NUMBERS = 2_000_000
 """Of one file, and a block more: blocks stay whole."""
 MOST_BYTES = 12 * 1024 * 1024
-"""Stored bytes behind one file, which holds up to five times as many (renderings: 64 MB)."""
+"""Stored bytes behind one file: it may have 64 MB (renderings.worker)."""
 MOST_SCORES = 50_000
 MEDIA_TYPES = {
     "parquet": "application/vnd.apache.parquet",
@@ -46,8 +46,7 @@ _OF_RUN: dict[str, Any] = {
     "date": Coalesce("run__measured_at", "run__ended_at"),
 }
 COLUMNS = {
-    "measurements": (*_OF_RUN, *NUMBER, "line", "flags"),
-    "samples": (*_OF_RUN, *NUMBER, "sample", "flags"),
+    "measurements": (*_OF_RUN, *NUMBER, "line", "flags", "samples"),
     "scores": (
         *("series", "filesystem", "configuration", "workload", "tool", "hardware", "lun"),
         *("kernel", "preparation", "machine", "test", "category", "value", "unit", "repeats"),
@@ -57,50 +56,44 @@ COLUMNS = {
 """The tables that there are."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """The rows of a file as plain data; ``next`` is ``after`` of the part behind it, if any."""
 
     rows: list[list[Any]]
-    next: int | None = None
-
-    @property
-    def digest(self) -> str:
-        """Of all values, without a text of 12 MiB."""
-        found = hashlib.sha256()
-        for row in self.rows:
-            for value in row:
-                is_bytes = isinstance(value, bytes)
-                found.update(value if is_bytes else repr(value).encode("utf-8", "surrogatepass"))
-        return found.hexdigest()
+    next: int | None
 
 
 def part_of(study: Study, table: str, after: int) -> Part:
     """As much of a table as one file holds, from the score or block behind ``after`` on."""
-    return _scores(study, after) if table == "scores" else _blocks(study, table, after)
+    return _scores(study, after) if table == "scores" else _blocks(study, after)
 
 
-def _blocks(study: Study, table: str, after: int) -> Part:
+def digest(rows: Sequence[Sequence[Any]]) -> str:
+    """Of all values, without a text of 12 MiB."""
+    found = hashlib.sha256()
+    for value in chain.from_iterable(rows):
+        is_bytes = isinstance(value, bytes)
+        found.update(value if is_bytes else repr(value).encode("utf-8", "surrogatepass"))
+    return found.hexdigest()
+
+
+def _blocks(study: Study, after: int) -> Part:
     """Blocks of finished runs, as they are stored: facts of the run, numbers, flags, samples."""
     blocks = MeasurementBlock.objects.filter(
         run__series__study=study, run__state=RunState.DONE, run__tracing=UNTRACED, pk__gt=after
     )
-    stored = ["content", "flags"]
-    if table == "samples":
-        blocks = blocks.exclude(samples=None)
-        stored.append("samples")
-    columns = blocks.order_by("pk").values_list("pk", "count", *_OF_RUN.values(), *stored)
-    part = Part([])
+    columns = ("pk", "count", *_OF_RUN.values(), "content", "flags", "samples")
+    rows: list[list[Any]] = []
     numbers = size = 0
-    for pk, count, *row in columns.iterator(chunk_size=100):
+    for pk, count, *row in blocks.order_by("pk").values_list(*columns).iterator(chunk_size=100):
         if numbers > MOST_NUMBERS or size > MOST_BYTES:
-            return Part(part.rows, after)
-        kept = [value and bytes(value) for value in row[len(_OF_RUN) :]]
-        part.rows.append([*row[: len(_OF_RUN)], *kept])
+            return Part(rows, after)
+        stored = [value and bytes(value) for value in row[len(_OF_RUN) :]]
+        rows.append([*row[: len(_OF_RUN)], *stored])
         numbers += count
-        size += sum(map(len, filter(None, kept)))
+        size += sum(map(len, filter(None, stored)))
         after = pk
-    return part
+    return Part(rows, None)
 
 
 def _scores(study: Study, after: int) -> Part:
@@ -122,22 +115,22 @@ def write(table: str, suffix: str, rows: Sequence[Any]) -> bytes:
 def _batches(table: str, rows: Sequence[Any]) -> "Iterator[pyarrow.RecordBatch]":
     names = COLUMNS[table]
     schema = number_tables.schema_of(names)
-    if table == "scores":
-        values = [dict(zip(names, row, strict=True)) for row in rows]
-        yield number_tables.batch_of_rows(values, schema)
-        return
-    runs = map(_run, rows)
-    yield from number_tables.batches_of(
-        (run.of_samples() for run in runs) if table == "samples" else runs, schema
-    )
+    if table == "measurements":
+        return number_tables.batches_of(map(_run, rows), schema)
+    values = [dict(zip(names, row, strict=True)) for row in rows]
+    return iter([number_tables.batch_of_rows(values, schema)])
 
 
 def _run(row: Sequence[Any]) -> RunNumbers:
-    content, flags, samples = (*row[len(_OF_RUN) :], None)[:3]
+    *facts, content, flags, stored_samples = row
     columns = measurement_columns.decode(content)
+    kinds, codes = measurement_columns.decode_flags(flags, len(columns))
+    samples = measurement_columns.decode_samples(stored_samples)
     return RunNumbers(
-        dict(zip(_OF_RUN, row, strict=False)),
+        dict(zip(_OF_RUN, facts, strict=True)),
         columns,
-        *measurement_columns.decode_flags(flags, len(columns)),
-        measurement_columns.decode_samples(samples),
+        {
+            "flags": [kinds[code] for code in codes.tolist()],
+            "samples": [samples.get(place) for place in range(len(columns))],
+        },
     )
