@@ -1,10 +1,10 @@
-"""Which addresses answer with a file that takes long: reports, workbooks, pictures. Not CSV."""
+"""Which addresses answer with a slow file: reports, workbooks, pictures, Parquet. Not CSV."""
 
 import re
 
 _RENDERED = re.compile(
     r"/(report/|compare/export/|export/|image\.[^/]+|pictures\.csv"
-    r"|(deltas|tables)\.(?!csv$)[^/]+)$"
+    r"|(deltas|tables|measurements|scores)\.(?!csv$)[^/]+)$"
 )
 
 

@@ -34,12 +34,12 @@ def export_table(
 ) -> HttpResponse:
     """Parquet, or a stream of Arrow. The metadata of a column has its unit. Numbers are those of
     finished runs, which scores are made of; `accelerator` is `emulated` where they are no speeds.
-    `samples` are the values of the intervals that a tool prints. One file holds 2,000,000 numbers,
-    12 MiB of stored blocks or 50,000 scores. Of more, ask for parts: `after=0`, then by `Link`.
+    `samples` are the values of the intervals that a tool prints. One file holds 1,000,000 numbers,
+    12 MiB of stored blocks or 20,000 scores. Of more, ask for parts: `after=0`, then by `Link`.
     """
     study = study_or_404(slug)
-    part = tables.part_of(study, table, after or 0)
-    if part.next is not None and after is None:
+    rows, behind = tables.part_of(study, table, after or 0)
+    if behind is not None and after is None:
         sentence = (
             f"The {table} of {slug} do not fit into one file. Ask for parts with after=0 and "
             "follow Link."
@@ -49,11 +49,10 @@ def export_table(
     answer = answers.answer(
         request,
         tables.write,
-        *(table, suffix, part.rows),
-        cache_key=(table, suffix, tables.digest(part.rows)),
+        *(table, suffix, rows),
         media_type=tables.MEDIA_TYPES[suffix],
         disposition=f'attachment; filename="{name}"',
     )
-    if part.next is not None:
-        answer["Link"] = f'<{request.path}?after={part.next}>; rel="next"'
+    if behind is not None:
+        answer["Link"] = f'<{request.path}?after={behind}>; rel="next"'
     return refused_as_json(answer)

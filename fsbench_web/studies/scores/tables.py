@@ -4,11 +4,9 @@ The web process reads blocks as they are stored. The process that renders reads 
 it alone loads pyarrow.
 """
 
-import hashlib
 import io
 from collections.abc import Iterator, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from django.db.models.functions import Coalesce
 
@@ -20,11 +18,12 @@ from fsbench_web.studies.scores import queries
 if TYPE_CHECKING:
     import pyarrow
 
-MOST_NUMBERS = 2_000_000
+MOST_NUMBERS = 1_000_000
 """Of one file, and a block more: blocks stay whole."""
 MOST_BYTES = 12 * 1024 * 1024
 """Stored bytes behind one file: it may have 64 MB (renderings.worker)."""
-MOST_SCORES = 50_000
+BYTES_OF_FACTS = 500
+MOST_SCORES = 20_000
 MEDIA_TYPES = {
     "parquet": "application/vnd.apache.parquet",
     "arrows": "application/vnd.apache.arrow.stream",
@@ -54,27 +53,13 @@ COLUMNS = {
     ),
 }
 """The tables that there are."""
-
-
-class Part(NamedTuple):
-    """The rows of a file as plain data; ``next`` is ``after`` of the part behind it, if any."""
-
-    rows: list[list[Any]]
-    next: int | None
+Part = tuple[list[list[Any]], int | None]
+"""The rows of a file as plain data, and ``after`` of the part behind it, if there is one."""
 
 
 def part_of(study: Study, table: str, after: int) -> Part:
     """As much of a table as one file holds, from the score or block behind ``after`` on."""
     return _scores(study, after) if table == "scores" else _blocks(study, after)
-
-
-def digest(rows: Sequence[Sequence[Any]]) -> str:
-    """Of all values, without a text of 12 MiB."""
-    found = hashlib.sha256()
-    for value in chain.from_iterable(rows):
-        is_bytes = isinstance(value, bytes)
-        found.update(value if is_bytes else repr(value).encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
 
 
 def _blocks(study: Study, after: int) -> Part:
@@ -87,13 +72,13 @@ def _blocks(study: Study, after: int) -> Part:
     numbers = size = 0
     for pk, count, *row in blocks.order_by("pk").values_list(*columns).iterator(chunk_size=100):
         if numbers > MOST_NUMBERS or size > MOST_BYTES:
-            return Part(rows, after)
+            return rows, after
         stored = [value and bytes(value) for value in row[len(_OF_RUN) :]]
         rows.append([*row[: len(_OF_RUN)], *stored])
         numbers += count
-        size += sum(map(len, filter(None, stored)))
+        size += BYTES_OF_FACTS + sum(map(len, filter(None, stored)))
         after = pk
-    return Part(rows, None)
+    return rows, None
 
 
 def _scores(study: Study, after: int) -> Part:
@@ -102,11 +87,11 @@ def _scores(study: Study, after: int) -> Part:
     rows = queries.rows_of(queries.series_facts(None, [study.slug]), ids[:MOST_SCORES])
     names = [{"series": "series_id"}.get(name, name) for name in COLUMNS["scores"]]
     shown = [[getattr(row, name) for name in names] for _, row in sorted(rows.items())]
-    return Part(shown, ids[MOST_SCORES - 1] if len(ids) > MOST_SCORES else None)
+    return shown, ids[MOST_SCORES - 1] if len(ids) > MOST_SCORES else None
 
 
 def write(table: str, suffix: str, rows: Sequence[Any]) -> bytes:
-    """The file of ``Part.rows``. Asks no database. Raises UnreadableBlock."""
+    """The file of the rows of a part. Asks no database. Raises UnreadableBlock."""
     out = io.BytesIO()
     number_tables.write(_batches(table, rows), out, suffix)
     return out.getvalue()
@@ -126,11 +111,14 @@ def _run(row: Sequence[Any]) -> RunNumbers:
     columns = measurement_columns.decode(content)
     kinds, codes = measurement_columns.decode_flags(flags, len(columns))
     samples = measurement_columns.decode_samples(stored_samples)
+    places = range(len(columns))
     return RunNumbers(
         dict(zip(_OF_RUN, facts, strict=True)),
         columns,
         {
             "flags": [kinds[code] for code in codes.tolist()],
-            "samples": [samples.get(place) for place in range(len(columns))],
+            "samples": [samples.get(place) for place in places]
+            if samples
+            else [None] * len(columns),
         },
     )
