@@ -31,6 +31,7 @@ from fsbench import (
 )
 from fsbench.client import Client
 from fsbench.exits import FINE, INTERRUPTED, REFUSED, UNAUTHORISED, UNREACHABLE, USAGE
+from fsbench.local import By
 from fsbench.local import commands as local
 from fsbench.transport import LONGEST_TIMEOUT_S, Problem, UnexpectedResponse, Unreachable
 
@@ -506,7 +507,7 @@ def _add_local() -> None:
         "PATH is a folder, a file, a pattern or an archive. Of several folders each is an entry; "
         "of one, each folder in it.",
         paths,
-        _choice("--by", local.By, "what the entries are (folders, or what a table names)"),
+        _choice("--by", By, "what the entries are (folders, or what a table names)"),
         _option("--baseline", help="the entry that all are set against (the runner-up)"),
         _option(
             *("--equivalence",),

@@ -18,7 +18,6 @@ FILTERS = (
     *("study", "test", "category", "filesystem", "workload", "hardware", "configuration"),
     *("kernel", "distribution", "lun", "scheduler", "journal", "mkfs", "mount", "preparation"),
 )
-FORMATS = ("csv", "json", "md", "tex", "xlsx")
 # Rows that measured something else, as the site flags them. Another kernel is what is often meant.
 OTHER_THINGS = ("mixed_workloads", "mixed_hardware", "mixed_luns", "mixed_preparations")
 BELOW = "below the margin"

@@ -29,7 +29,7 @@ from fsbench_web.core import numbers
 
 _LEAST = 8
 _WIDEST = 100_000
-LIMIT = 0.05
+LIMIT = numbers.CHANCE
 """Of p-values: what is above is chance."""
 
 
@@ -158,8 +158,9 @@ def number(value: float | None, unit: str = "") -> str:
     return f"{text} {unit}" if unit else text
 
 
-quantity = numbers.counted
-"""1 run, 2 runs."""
+quantity, probability = numbers.counted, numbers.probability
+size, duration = numbers.size, numbers.duration
+"""As on the site's pages: 1 run, 2 runs; 0.034; 1 GiB; 2 h 5 min."""
 
 
 def percent(value: float | None) -> str:
@@ -172,43 +173,9 @@ def percent_size(value: float) -> str:
     return f"{numbers.percent_size(abs(value), 1)}%"
 
 
-def probability(p: float | None) -> str:
-    """A p-value as the site's pages write it: never on the other side of LIMIT than it is."""
-    if p is None:
-        return "–"
-    if p < 0.0001:
-        return "below 0.0001"
-    texts = (f"{p:.{digits}g}" for digits in (2, 3, 5, 17))
-    return next(text for text in texts if _side_of_limit(float(text)) == _side_of_limit(p))
-
-
-def _side_of_limit(p: float) -> int:
-    return (p > LIMIT) - (p < LIMIT)
-
-
 def delta(value: float | None) -> str:
     """As tables write deltas: by how much slower than the best needs no plus sign."""
     return percent(value).removeprefix("+")
-
-
-def size(count: float | None) -> str:
-    """Bytes in units of 1024: 1.0 GiB."""
-    if count is None:
-        return "–"
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if count < 1024 or unit == "TiB":
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    raise AssertionError("unreachable")
-
-
-def duration(seconds: float | None) -> str:
-    """1:02:03, or 2:03."""
-    if seconds is None:
-        return "–"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def format_time(text: str | None) -> str:

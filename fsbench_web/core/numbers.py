@@ -37,6 +37,8 @@ _SHOWN_TIMES = (("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0))
 _SMALLEST, _LARGEST = 0.01, 1e4
 """Of a table with values far apart the unit is one in which the smallest is not below this, unless
 the largest went beyond that."""
+CHANCE = 0.05
+"""Of p-values: what is above is chance."""
 SIGNIFICANT_DIGITS = 3
 """Of a value without a known interval."""
 _MOST_DECIMALS = 9
@@ -218,6 +220,20 @@ def duration(value_s: float | None) -> str:
     parts = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s")]
     first = next(index for index, (count, _) in enumerate(parts) if count)
     return " ".join(f"{count} {unit}" for count, unit in parts[first : first + 2] if count)
+
+
+def probability(p: float | None) -> str:
+    """A p-value with two digits, more where rounding would cross 0.05: ``0.034``, ``0.0501``."""
+    if p is None:
+        return MISSING
+    if p < 0.0001:
+        return "below 0.0001"
+    texts = (f"{p:.{digits}g}" for digits in (2, 3, 5, 17))
+    return next(text for text in texts if _side(float(text)) == _side(p))
+
+
+def _side(p: float) -> int:
+    return (p > CHANCE) - (p < CHANCE)
 
 
 def counted(count: int, noun: str) -> str:

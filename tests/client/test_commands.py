@@ -96,7 +96,7 @@ def test_lists_are_aligned_and_whole_in_a_pipe(fsbench: Command, measured: Measu
         assert len(done.stdout.splitlines()) > 1, kind
         entries = json.loads(fsbench("list", kind, "--json").stdout)
         assert len(entries) == len(done.stdout.splitlines()) - 1, kind
-    assert "1.0 GiB" in fsbench("list", "luns").stdout
+    assert "1 GiB" in fsbench("list", "luns").stdout
     assert fsbench("list", "runs", "--filesystem", "xfs").stdout.count("done") == 1
     none = fsbench("list", "runs", "--state", "failed")
     assert (none.returncode, none.stdout, none.stderr) == (0, "", "There is no such run.\n")

@@ -5,7 +5,6 @@ from types import ModuleType
 
 import pytest
 
-from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.core.stats import changes, verdicts
 from tests.client.conftest import CLIENT
 
@@ -18,14 +17,6 @@ def module(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
         return importlib.import_module(f"fsbench.{name}")
 
     return client_module
-
-
-P_VALUES = (0.0, 1e-7, 0.0001, 0.034, 0.0497, 0.0499, 0.049997, 0.05, 0.0500001, 0.0501, 0.5, 1.0)
-
-
-@pytest.mark.parametrize("p", P_VALUES)
-def test_p_values_are_written_as_on_the_pages(module, p: float) -> None:  # type: ignore[no-untyped-def]
-    assert module("terminal").probability(p) == uncertainty.probability(p)
 
 
 def test_a_p_value_that_is_not_known_is_a_dash(module) -> None:  # type: ignore[no-untyped-def]

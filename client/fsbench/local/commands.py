@@ -10,7 +10,7 @@ from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from fsbench import comparing, terminal
 from fsbench.exits import FINE, NOT_COMPARABLE, REFUSED
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from fsbench.local.problems import FileProblem
     from fsbench_web.core.comparison import matrix
 
-By = Literal["folder", "configuration", "filesystem", "kernel", "hardware", "workload"]
 MOST_SHOWN = 8
 MOST_ROWS = 1000
 _COLOURS = {"u1": "green", "u2": "bold green", "d1": "red", "d2": "bold red"}
@@ -86,8 +85,10 @@ def _print(comparison: "LocalComparison") -> None:
     caveats = [terminal.coloured(f"! {text}", "yellow") for text in comparison.caveats]
     if caveats:
         terminal.print_line("", *caveats)
-    if comparison.repeats_needed:
-        terminal.print_line("", *_advice(comparison.repeats_needed))
+    if advice := comparison.advice:
+        terminal.print_line("", *map(terminal.clean, advice[:MOST_SHOWN]))
+    if (more := len(advice) - MOST_SHOWN) > 0:
+        terminal.print_line(f"And {more:,} more tests need repeats.")
     if comparison.status == "none":
         terminal.complain(*_how_to_compare(comparison))
     _complain_of(comparison.losses)
@@ -95,16 +96,6 @@ def _print(comparison: "LocalComparison") -> None:
         terminal.note(terminal.clean(entry))
     if (more := len(comparison.notes) - MOST_SHOWN) > 0:
         terminal.note(f"And {more:,} more notes: --json has all.")
-
-
-def _advice(needed: "Sequence[tuple[str, int]]") -> Iterator[str]:
-    from fsbench_web.core.scoring import testnames
-
-    for test, count in needed[:MOST_SHOWN]:
-        label = terminal.clean(testnames.label(test))
-        yield f"Repeat: about {terminal.quantity(count, 'more repeat')} would decide {label}."
-    if (more := len(needed) - MOST_SHOWN) > 0:
-        yield f"And {more:,} more tests need repeats."
 
 
 def _how_to_compare(comparison: "LocalComparison") -> Iterator[str]:

@@ -14,6 +14,8 @@ from fsbench_web.core.comparison.headlines import counted_tables
 from fsbench_web.core.comparison.matrix import Matrix, matrix_of
 from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.comparison.significance import Rule
+from fsbench_web.core.numbers import counted
+from fsbench_web.core.scoring import testnames
 from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT
 
 Paths = str | os.PathLike[str]
@@ -89,8 +91,8 @@ class LocalComparison:
     def advice(self) -> list[str]:
         """How many repeats would decide each of these tests, in sentences."""
         return [
-            f"{test}: about {count} more repeats would decide."
-            for test, count in self.repeats_needed
+            f"About {counted(repeats, 'more repeat')} would decide {testnames.label(test)}."
+            for test, repeats in self.repeats_needed
         ]
 
     @property

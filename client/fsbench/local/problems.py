@@ -28,7 +28,6 @@ SENTENCES = {
     "failed": "fsbench cannot read this file ({reason}). Please report it with the file.",
     "warning": "{reason}",
 }
-NO_RESULTS = "no_results"
 LOSSES = (
     frozenset(SENTENCES)
     - {"other_file", "same_numbers", "warning", "repeats_differ"}

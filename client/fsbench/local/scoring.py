@@ -4,9 +4,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import get_args
 
 import numpy as np
 
+from fsbench.local import By
 from fsbench.local.problems import FileProblem, problem
 from fsbench.local.reading import Circumstances, LocalRun
 from fsbench_web.core.comparison.contenders import Contender, best_by_table
@@ -33,8 +35,7 @@ from fsbench_web.core.stats.intervals import REPEATS, SAMPLES, TRIALS
 Scored = dict[int, tuple["LocalFacts", list[ScoreRow]]]
 """Each series with its scores, by a number of it."""
 STUDY = "local"
-BY = ("folder", "configuration", "filesystem", "kernel", "hardware", "workload")
-"""What may be compared."""
+BY = get_args(By)
 
 
 def score_rows(series: dict[Circumstances, list[LocalRun]], problems: list[FileProblem]) -> Scored:

@@ -22,7 +22,7 @@ from fsbench_web.compare.history.line_series import same_line
 from fsbench_web.compare.history.lun_line import LunLine, lun_line_of_runs, lun_line_of_work
 from fsbench_web.compare.models import LineEvent, Watch
 from fsbench_web.compare.selection.wording import flag_label
-from fsbench_web.compare.tables.verdicts.uncertainty import NO_SCATTER, probability, size_words
+from fsbench_web.compare.tables.verdicts.uncertainty import NO_SCATTER, size_words
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.definition import RATIO, Profile
@@ -540,7 +540,7 @@ def _shown_change(change: Change, history: History) -> ShownChange:
         change,
         f"From {old.name} to {new.name}: {size}, from {numbers.with_unit(change.before, unit)} to "
         f"{numbers.with_unit(change.after, unit)}: {'slower' if is_slower else 'faster'}, "
-        f"significant (p is {probability(change.p_value)})."
+        f"significant (p is {numbers.probability(change.p_value)})."
         f"{f' {NO_SCATTER}' if is_still else ''}"
         f"{' ' + (_OF_TWO if len(points) == 2 else _ONE_POINT) if is_alone else ''}"
         f"{f' 1.00 is {points[0].name}.' if history.reference is not None else ''}"

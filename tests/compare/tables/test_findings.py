@@ -16,7 +16,7 @@ from fsbench_web.compare.tables.findings import (
     pairs_tested,
     summary,
 )
-from fsbench_web.compare.tables.verdicts.uncertainty import effect, probability, what_would_decide
+from fsbench_web.compare.tables.verdicts.uncertainty import effect, what_would_decide
 from fsbench_web.core import numbers
 from fsbench_web.core.comparison import significance
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
@@ -318,7 +318,7 @@ def numbers_of(tables: list[DeltaTable]) -> set[str]:
                 ]
                 written_numbers |= set(NUMBER.findall(" ".join(sentences)))
                 for p in (each.verdict.p_value, each.verdict.p_holm):
-                    written_numbers.add("" if p is None else probability(p))
+                    written_numbers.add("" if p is None else numbers.probability(p))
         # Others of many that tie, and the counts of the summary.
         written_numbers |= {str(n) for n in range(len(delta_table.rows) + 1)}
     return written_numbers | {str(n) for n in range(len(tables) + 1)}

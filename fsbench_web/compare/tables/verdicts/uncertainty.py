@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fsbench_web.core import numbers
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
+from fsbench_web.core.numbers import probability
 from fsbench_web.core.stats import verdicts
 from fsbench_web.core.stats.freenix import MARGIN, OVERLAP
 from fsbench_web.core.stats.intervals import SAMPLES, TRIALS
 from fsbench_web.core.stats.verdicts import (
     EQUAL,
     EQUIVALENCE_PERCENT,
-    FALSE_ALARM,
     FREENIX,
     LEAST_BLOCKS,
     PAIRED,
@@ -200,18 +200,6 @@ def names_in_words(names: Sequence[str], max_names: int = NAMED_AT_MOST) -> str:
         others = len(names) - max_names
         return f"{', '.join(names[:max_names])} and {others} other{'s' if others > 1 else ''}"
     return f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
-
-
-def probability(p: float) -> str:
-    """A p-value with two digits, more where rounding would cross 0.05: ``0.034``, ``0.0501``."""
-    if p < 0.0001:
-        return "below 0.0001"
-    texts = (f"{p:.{digits}g}" for digits in (2, 3, 5, 17))
-    return next(text for text in texts if _side(float(text)) == _side(p))
-
-
-def _side(p: float) -> int:
-    return (p > FALSE_ALARM) - (p < FALSE_ALARM)
 
 
 def percents(value: float) -> str:

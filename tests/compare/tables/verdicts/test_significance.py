@@ -18,6 +18,7 @@ from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.tables.verdicts.uncertainty import reason_sentences
 from fsbench_web.compare.views import table_cells
+from fsbench_web.core import numbers
 from fsbench_web.core.comparison import significance as subject
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.comparison.significance import Rule
@@ -166,7 +167,7 @@ def test_means_of_the_same_decimals_are_the_same_score() -> None:
     ],
 )
 def test_a_probability_reads_on_its_side_of_the_limit(p: float, words: str) -> None:
-    assert uncertainty.probability(p) == words
+    assert numbers.probability(p) == words
 
 
 def test_a_difference_below_the_margin_reads_as_below() -> None:
