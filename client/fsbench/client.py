@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 from fsbench.transport import Connection, Query, json_of
 
 if TYPE_CHECKING:
-    from fsbench.studies import Study
+    from fsbench.frames import Study
 
 _BYTES = "application/octet-stream"
 
@@ -29,7 +29,7 @@ class Client:
 
     def study(self, slug: str) -> "Study":
         """The numbers of a study: ``Site(url).study("lab").scores().to_pandas()``."""
-        from fsbench.studies import Study  # other calls need no NumPy
+        from fsbench.frames import Study  # other calls need no NumPy
 
         return Study(self, slug)
 
