@@ -27,6 +27,7 @@ from fsbench_web.core.stats.verdicts import (
     ORDER,
     PUBLISHED,
     SAME_SCORE,
+    SIGNIFICANT,
     TICKS,
     TIE,
     TIED,
@@ -192,15 +193,11 @@ def _with_verdicts(asked: _Asked, family: Family, rule: Rule) -> DeltaTable:
         if pair.row == pair.behind:
             verdict = verdict.turned()
         (against_baseline if pair.is_change else against_best)[pair.row] = verdict
+    verdicts = against_best | _verdicts_of_best(table, against_best, rule)
     return replace(
         table,
         rows=tuple(
-            row._replace(
-                verdict=_verdict_of_best(table, place, against_best, rule)
-                if row.best
-                else against_best.get(place),
-                change_verdict=against_baseline.get(place),
-            )
+            row._replace(verdict=verdicts.get(place), change_verdict=against_baseline.get(place))
             for place, row in enumerate(table.rows)
         ),
     )
@@ -307,45 +304,57 @@ def _why_missing(row: DeltaRow) -> str:
     return ONE_RUN if row.runs == 1 else NO_INTERVAL
 
 
-def _verdict_of_best(
-    table: DeltaTable, best: int, against_best: Mapping[int, Verdict], rule: Rule
-) -> Verdict | None:
-    """Of a best row against all others; of several best rows each ties with the others."""
-    others = [
-        (table.rows[place].contender, verdict)
-        for place in table.nearest_first
-        if place != best
-        for verdict in [_verdict_against(place, best, against_best)]
-        if verdict is not None
-    ]
-    if not others:
-        return None
-    for status in (TIE, UNKNOWN, EQUAL):
-        of_status = [(name, verdict) for name, verdict in others if verdict.status == status]
-        if len(of_status) == 1:
-            return of_status[0][1].turned()._replace(against=(of_status[0][0],))
-        if of_status:
-            return _combined_verdict(status, of_status, rule)
-    # Of the closest call: it was significant against each of the others as well.
-    closest = max((verdict for _, verdict in others), key=lambda verdict: verdict.q_value or 0.0)
-    names = tuple(name for name, _ in others)
-    return closest.turned()._replace(reasons=_reasons(others), against=names)
+def _verdicts_of_best(
+    table: DeltaTable, against_best: Mapping[int, Verdict], rule: Rule
+) -> dict[int, Verdict]:
+    """The verdict of each best row against all others: the weakest that it has of any.
+
+    Only the first of several best rows is in a pair with each other row. What was found of the
+    rest against it holds for every best row, so thousands that tie are combined once.
+    """
+    if not against_best:
+        return {}
+    first, *others = table.nearest_first
+    statuses = {verdict.status for verdict in against_best.values()}
+    status = next((one for one in (TIE, UNKNOWN, EQUAL) if one in statuses), SIGNIFICANT)
+    weakest = [place for place in others if against_best[place].status == status]
+    names = tuple(table.rows[place].contender for place in weakest)
+    positions = {place: position for position, place in enumerate(weakest)}
+    combined: dict[object, Verdict] = {}
+    found: dict[int, Verdict] = {}
+    for best in table.nearest_first[: sum(row.best for row in table.rows)]:
+        against, verdicts = names, list[Verdict]()
+        key: object = None
+        if best in positions:
+            own, position = against_best[best], positions[best]
+            against = (table.rows[first].contender, *names[:position], *names[position + 1 :])
+            verdicts = [own.turned()]
+            key = (own.reasons, own.tested, own.equivalence_percent)
+            key = best if status == SIGNIFICANT else key
+        if key not in combined:
+            verdicts += [against_best[place] for place in weakest if place != best]
+            combined[key] = _combined_verdict(status, verdicts, rule)
+        found[best] = combined[key]._replace(against=against)
+    return found
 
 
-def _combined_verdict(status: str, others: Sequence[tuple[str, Verdict]], rule: Rule) -> Verdict:
-    """One verdict of a best row and several others, with what it takes to decide them all."""
-    verdicts = [verdict for _, verdict in others]
+def _combined_verdict(status: str, verdicts: Sequence[Verdict], rule: Rule) -> Verdict:
+    """One verdict of a best row and others, with what it takes to decide them all."""
+    if len(verdicts) == 1:
+        return verdicts[0].turned()
+    if status == SIGNIFICANT:  # against each of the others as well as in the closest call
+        closest = max(verdicts, key=lambda verdict: verdict.q_value or 0.0)
+        return closest.turned()._replace(reasons=_reasons(verdicts))
     methods = {verdict.method for verdict in verdicts}
     more_blocks = [verdict.more_blocks for verdict in verdicts]
     outlooks = {verdict.outlook for verdict in verdicts}
     return Verdict(
         status,
-        _reasons(others),
+        _reasons(verdicts),
         margin_percent=rule.margin_percent,
-        against=tuple(name for name, _ in others),
         tested=next((verdict.tested for verdict in verdicts if verdict.tested is not None), None),
         method=methods.pop() if len(methods) == 1 else UNPAIRED,
-        equivalence_percent=next((verdict.equivalence_percent for verdict in verdicts), None),
+        equivalence_percent=verdicts[0].equivalence_percent,
         more_blocks=None
         if None in more_blocks
         else max(count for count in more_blocks if count is not None),
@@ -355,15 +364,9 @@ def _combined_verdict(status: str, others: Sequence[tuple[str, Verdict]], rule: 
     )
 
 
-def _reasons(verdicts: Sequence[tuple[str, Verdict]]) -> tuple[str, ...]:
+def _reasons(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     """Those of all together, each once. That nothing scattered is said where none did."""
-    reasons = dict.fromkeys(why for _, verdict in verdicts for why in verdict.reasons)
-    if not all(NO_SCATTER in verdict.reasons for _, verdict in verdicts):
+    reasons = dict.fromkeys(why for verdict in verdicts for why in verdict.reasons)
+    if not all(NO_SCATTER in verdict.reasons for verdict in verdicts):
         reasons.pop(NO_SCATTER, None)
     return tuple(reasons)
-
-
-def _verdict_against(place: int, best: int, against_best: Mapping[int, Verdict]) -> Verdict | None:
-    """What was found of the two, said of ``place``; the first of several best is in no pair."""
-    verdict = against_best.get(place)
-    return verdict or (against_best[best].turned() if best in against_best else None)

@@ -280,6 +280,29 @@ def test_whoever_has_the_score_of_the_best_is_in_the_pairs_of_the_table() -> Non
     assert verdict.tested == 1
 
 
+def test_many_tied_entries_are_combined_once_and_each_names_all_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Combining them for every tied entry took 31 s of 8,000 entries."""
+    calls: list[int] = []
+    combined = subject._combined_verdict
+
+    def counted(status: str, others: Any, rule: Rule) -> Any:
+        calls.append(len(others))
+        return combined(status, others, rule)
+
+    monkeypatch.setattr(subject, "_combined_verdict", counted)
+    names = [f"entry-{number:03}" for number in range(60)]
+    [judged_table] = judged_tables(
+        [table(*(row(name, 100, interval_around(100)) for name in names))]
+    )
+    assert calls == [59, 59]
+    for each in judged_table.rows:
+        assert each.verdict is not None
+        assert each.verdict.status == "tie"
+        assert sorted([*each.verdict.against, each.contender]) == names
+
+
 def test_the_margin_is_that_of_the_comparison() -> None:
     delta_table = table(
         row("a", 95, interval_around(95, 0.1)), row("b", 100, interval_around(100, 0.1))
