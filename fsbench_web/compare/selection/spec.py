@@ -112,8 +112,9 @@ class ComparisonSpec:
         if self.studies and self.papers:
             object.__setattr__(self, "papers", "")
         for entry in LISTS:
-            ordered = tuple(sorted(set(getattr(self, entry.name)), key=entry.order))
-            object.__setattr__(self, entry.name, ordered)
+            if values := getattr(self, entry.name):
+                ordered = tuple(sorted(set(values), key=entry.order))
+                object.__setattr__(self, entry.name, ordered)
 
     @classmethod
     def from_query(cls, query: QueryDict | str) -> "ComparisonSpec":

@@ -34,7 +34,8 @@ def order_over_time(
     if _shares_block(tables):
         return OrderOverTime()
     rows = [row for table in tables for row in table.rows]
-    spans = spans_of({row.series_id for row in rows if row.series_id is not None})
+    measured = [row for row in rows if row.origin != "published"]
+    spans = spans_of({row.series_id for row in measured if row.series_id is not None})
     periods: dict[str, Span] = {}
     for row in rows:
         span = None if row.series_id is None else spans.get(row.series_id)

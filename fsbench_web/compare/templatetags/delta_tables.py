@@ -140,10 +140,13 @@ def export_address(context: Context, table: DeltaTable) -> str:
     if isinstance(link, Permalink):
         query = urlencode({"test": table.test, "category": table.category})
         return f"{reverse('compare:permalink_export', args=[link.key])}?{query}"
-    if not isinstance(spec, ComparisonSpec):
-        return ""
-    # A part, so that the file says of it what the page says.
-    part = replace(spec.whole, part_tests=(table.test,), part_categories=(table.category,))
+    return _part_export(spec, table.test, table.category) if spec else ""
+
+
+@lru_cache(maxsize=1024)
+def _part_export(spec: ComparisonSpec, test: str, category: str) -> str:
+    """A part, so that the file says of it what the page says."""
+    part = replace(spec.whole, part_tests=(test,), part_categories=(category,))
     return f"{reverse('compare:export')}?{part.to_query()}"
 
 
