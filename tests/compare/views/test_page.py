@@ -185,10 +185,10 @@ def test_the_page_takes_a_constant_number_of_queries(
     client, published_studies, django_assert_num_queries
 ):
     # What is hidden from the visitor; five of what there is to choose from; tables, configurations,
-    # the best scores, their series, their rows, when these were measured, and of a paper what it
-    # printed: no other score is read. Of scores that do not know their runs the finished ones of
+    # the best scores, their series, their rows, and of a paper what it printed: no other score is
+    # read. Of scores that do not know their runs the finished ones of
     # their series. And how many runs and which work profiles there are.
-    with django_assert_num_queries(16):
+    with django_assert_num_queries(15):
         client.get("/compare/?study=unisys-2005")
     for number in range(20):
         make_run(make_score(f"ext{number}").series)
