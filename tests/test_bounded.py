@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from fsbench_web.compare.report import recorded_series
+from fsbench_web.compare.report import views as report_views
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.tables import bounds
 from fsbench_web.compare.tables.delta_tables import delta_tables
@@ -45,7 +45,7 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MOST_LISTED", 6)
     monkeypatch.setattr(limits, "MOST_COMPARED", 15)
     monkeypatch.setattr("fsbench_web.imports.views.uploads.RUNS_SHOWN", 6)
-    monkeypatch.setattr(recorded_series, "MOST_SERIES", 6)
+    monkeypatch.setattr(report_views, "MOST_SERIES", 6)
     monkeypatch.setattr(study_page, "SERIES_SHOWN", 6)
 
 

@@ -22,9 +22,9 @@ from fsbench_web.api.results.deltas import (
 from fsbench_web.compare.exports import views
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.pictures import views as pictures_views
-from fsbench_web.compare.pictures.registry import KINDS
-from fsbench_web.compare.pictures.registry import spec_of as picture_of
 from fsbench_web.compare.pictures.spec import SHOWS
+from fsbench_web.compare.pictures.views import KINDS
+from fsbench_web.compare.pictures.views import spec_of as picture_of
 from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import findings

@@ -16,13 +16,12 @@ from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.bounds import BoundedComparison, bounded_answer
 from fsbench_web.compare.tables.delta_tables import (
+    Comparison,
     comparison,
     refuse_missing_baseline,
-    tables_and_notice,
 )
-from fsbench_web.compare.tables.emulation import Notice
 from fsbench_web.core.comparison.rows import DeltaTable
-from fsbench_web.core.scoring.profiles.coverage import Coverage, NearestValue, PartWords, WorkAnswer
+from fsbench_web.core.scoring.profiles.coverage import Coverage, NearestValue, PartWords
 from fsbench_web.core.scoring.shares import Share
 from fsbench_web.studies.models import Study
 
@@ -253,12 +252,12 @@ def deltas(request: HttpRequest, response: HttpResponse, filters: Query[Filters]
         left_out.add("change_percent")
     if not filters.units:
         left_out |= {"printed_score", "printed_unit"}
-    tables, emulated, work = _tables_of_request(request, response)
-    answer: dict[str, Any] = {"tables": [_table(table, left_out) for table in tables]}
-    if work:
-        answer["work"] = [work_answer.as_dict() for work_answer in work]
-    if emulated is not None and emulated.left_out:
-        answer["emulated_left_out"] = emulated.left_out
+    compared = _comparison_of_request(request, response)
+    answer: dict[str, Any] = {"tables": [_table(table, left_out) for table in compared.tables]}
+    if compared.work:
+        answer["work"] = [work_answer.as_dict() for work_answer in compared.work]
+    if compared.emulated is not None and compared.emulated.left_out:
+        answer["emulated_left_out"] = compared.emulated.left_out
     if ignored := set_aside(ComparisonSpec.of_address(comparison_query(request))):
         answer["notes"] = [str(ignored)]
     return answer
@@ -279,26 +278,20 @@ def deltas_csv(request: HttpRequest, filters: Query[Filters]) -> HttpResponse:
         content_type=csv.MEDIA_TYPE,
         headers={"Content-Disposition": 'inline; filename="deltas.csv"'},
     )
-    answer.content = csv.write(_tables_of_request(request, answer)[0]).encode()
+    answer.content = csv.write(_comparison_of_request(request, answer).tables).encode()
     return answer
 
 
-def _tables_of_request(
-    request: HttpRequest, response: HttpResponse
-) -> tuple[list[DeltaTable], Notice | None, tuple[WorkAnswer, ...]]:
-    """The tables of the request's own query string, which the page would read the same way.
+def _comparison_of_request(request: HttpRequest, response: HttpResponse) -> Comparison:
+    """The comparison of the request's own query string, which the page would read the same way.
 
     Where they are a part, ``Link`` of the answer leads to the next.
     """
     limited = bounded_answer(spec_of(request))
     link_to_next(request, response, limited)
-    if limited.spec.is_of_work:
-        work_comparison = comparison(limited.spec)
-        refuse_missing_baseline(limited.spec, work_comparison.tables)
-        return work_comparison.tables, work_comparison.emulated, work_comparison.work
-    answer = tables_and_notice(limited.spec)
-    refuse_missing_baseline(limited.spec, answer[0])
-    return (*answer, ())
+    compared = comparison(limited.spec)
+    refuse_missing_baseline(limited.spec, compared.tables)
+    return compared
 
 
 def link_to_next(request: HttpRequest, response: HttpResponse, limited: BoundedComparison) -> None:

@@ -14,7 +14,7 @@ from fsbench_web.catalog.models import Workload
 from fsbench_web.compare.history.profile_line import WorkLine, cells_in_words, part_of
 from fsbench_web.compare.tables.work.entries import share_of_work, without_ceilings
 from fsbench_web.core.scoring.ceilings import differ_percent
-from fsbench_web.core.scoring.profiles.definition import RATIO, RequiredCell
+from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.scoring.shares import is_unreliable, percent_words
 from fsbench_web.core.stats.changes import changes
 from fsbench_web.core.stats.intervals import mean
@@ -179,8 +179,7 @@ def lun_line_of_work(line: WorkLine, names: Sequence[Any], probe_of: Mapping[int
                 of = share.of
     if not any(pairs):
         return LunLine(why=_why_missing(line, missing))
-    is_less_better = line.profile.together != RATIO and set(line.lower.values()) == {True}
-    return _lun_line(of, pairs, is_less_better)
+    return _lun_line(of, pairs, line.profile.is_less_better(line.lower))
 
 
 def _kinds(workloads: Collection[int]) -> dict[int, Kind]:

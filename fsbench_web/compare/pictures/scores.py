@@ -516,7 +516,7 @@ def _percent_point(table: DeltaTable, row: DeltaRow) -> Point:
     if table.has_published_rows:
         text = numbers.with_unit(row.score, table.unit)
     else:
-        half = row.interval.half_width if row.interval else None
-        text = f"{scale.amount(row.score, half)} {scale.unit}".removesuffix(" score")
+        text = f"{scale.amount(row.score, row.shown_half_width)} {scale.unit}"
+        text = text.removesuffix(" score")
     count = f", n = {row.runs}" if row.runs is not None else ""
     return Point(100 - (row.delta1_percent or 0), 0, None, f"{text}{count}", link_of(row))

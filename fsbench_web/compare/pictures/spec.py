@@ -31,7 +31,7 @@ class PictureSpec:
     """A picture of a comparison. None and "" mean the first offered.
 
     ``a``, ``b`` and ``lines`` are keys of series: a name may mean another configuration tomorrow.
-    ``hide``: names of the legend. ``registry.spec_of(spec.to_query()) == spec``.
+    ``hide``: names of the legend. ``views.spec_of(spec.to_query()) == spec``.
     """
 
     comparison: ComparisonSpec = field(default_factory=ComparisonSpec)

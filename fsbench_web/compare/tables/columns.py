@@ -35,7 +35,7 @@ def columns_of(table: DeltaTable) -> dict[str, Column]:
     def amount(heading: str, value_of: Callable[[DeltaRow], float | None]) -> Column:
         return Column(
             *(heading, "number", value_of),
-            lambda row: table.amount(value_of(row), half_width_of(row)),
+            lambda row: table.amount(value_of(row), row.shown_half_width),
         )
 
     return {
@@ -60,7 +60,7 @@ def columns_of(table: DeltaTable) -> dict[str, Column]:
         "printed_score": _plain("As printed", lambda row: row.printed_score),
         "printed_unit": _text("Printed in", lambda row: row.printed_unit),
         "interval_mean": amount("Mean", lambda row: row.interval.mean if row.interval else None),
-        "interval_half_width": amount("± 95%", half_width_of),
+        "interval_half_width": amount("± 95%", lambda row: row.shown_half_width),
         "interval_percent": _percent(
             "± 95%, %", lambda row: row.interval.relative_percent if row.interval else None
         ),
@@ -97,10 +97,6 @@ def columns_of(table: DeltaTable) -> dict[str, Column]:
         "flags": _text("Flags", lambda row: ";".join(row.flags)),
         "run_ids": _text("Runs", lambda row: ";".join(map(str, row.run_ids))),
     }
-
-
-def half_width_of(row: DeltaRow) -> float | None:
-    return row.interval.half_width if row.interval else None
 
 
 def _ceiling(row: DeltaRow) -> float | None:

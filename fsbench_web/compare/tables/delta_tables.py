@@ -101,15 +101,7 @@ class Comparison:
 
 def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
     """The delta tables of ``spec`` in the paper's order. At most six queries. Raises SpecError."""
-    return tables_and_notice(spec)[0]
-
-
-def tables_and_notice(
-    spec: ComparisonSpec,
-) -> tuple[list[DeltaTable], emulation.Notice | None]:
-    """The same tables, and what to say of emulated results. Raises SpecError."""
-    found = comparison(spec)
-    return found.tables, found.emulated
+    return comparison(spec).tables
 
 
 def _studies_exist(studies: Collection[str]) -> bool:
@@ -203,23 +195,15 @@ def _has_baseline(tables: Sequence[DeltaTable]) -> bool:
 MOST_WAYS = 5
 
 
-@dataclass(frozen=True)
-class RelaxedFilter:
-    """How to loosen a comparison that shows nothing: which filter, to which spec."""
-
-    filter: str
-    spec: ComparisonSpec
-
-
-def relaxed_filters(spec: ComparisonSpec) -> list[RelaxedFilter]:
-    """Each filter that hides everything alone; at most MOST_WAYS. Reads no score."""
-    relaxed: list[RelaxedFilter] = []
+def relaxed_filters(spec: ComparisonSpec) -> list[tuple[str, ComparisonSpec]]:
+    """Filters that hide everything alone, and the spec without each. At most MOST_WAYS."""
+    relaxed: list[tuple[str, ComparisonSpec]] = []
     known_facts: Facts = {}
     for name in ("min_runs", "cells", "emulated", *(entry.name for entry in reversed(FILTERS))):
         if len(relaxed) < MOST_WAYS and getattr(spec, name) != getattr(EVERYTHING, name):
             looser = spec.with_default(name)
             if has_scores(looser, known_facts):
-                relaxed.append(RelaxedFilter(name, looser))
+                relaxed.append((name, looser))
     return relaxed
 
 

@@ -322,8 +322,7 @@ def _runs_words(row: DeltaRow) -> str:
 def _score(row: DeltaRow, table: DeltaTable) -> str:
     """As its table reads it: in the same unit, where that is another than the stored one."""
     if table.scale.unit != numbers.unit_name(table.unit):
-        half = row.interval.half_width if row.interval else None
-        return f"{table.scale.amount(row.score, half)} {table.scale.unit}"
+        return f"{table.scale.amount(row.score, row.shown_half_width)} {table.scale.unit}"
     text = numbers.amount(row.score, table.unit, table.least_decimals)
     return text if table.unit in {"", "score"} else f"{text} {numbers.unit_name(table.unit)}"
 

@@ -29,7 +29,7 @@ from fsbench_web.compare.selection.table_view import (
 )
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.compare.templatetags.compare import unit_words
-from fsbench_web.compare.views.rows_of_tests import TestRow
+from fsbench_web.compare.views.shown import TestRow
 from fsbench_web.compare.views.table_cells import (
     Column,
     contender_column,

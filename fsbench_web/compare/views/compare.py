@@ -33,8 +33,15 @@ from fsbench_web.compare.tables.delta_tables import (
     relaxed_filters,
 )
 from fsbench_web.compare.tables.query import field_of
-from fsbench_web.compare.views.rows_of_tests import of_tests, rows_of, test_context
-from fsbench_web.compare.views.shown import TESTS, ShownComparison, page_context, read
+from fsbench_web.compare.views.shown import (
+    TESTS,
+    ShownComparison,
+    of_tests,
+    page_context,
+    read,
+    rows_of,
+    test_context,
+)
 from fsbench_web.core.comparison.contenders import coverage
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Score, Series, Study
@@ -136,8 +143,7 @@ def _why_nothing(spec: ComparisonSpec) -> dict[str, Any]:
         "is_one_filter": sum(getattr(spec, name) != getattr(EVERYTHING, name) for name in FILTERS)
         == 1,
         "relaxed_filters": [
-            {"words": FILTERS[entry.filter], "query": entry.spec.on_page.to_query()}
-            for entry in relaxed
+            {"words": FILTERS[name], "query": looser.on_page.to_query()} for name, looser in relaxed
         ],
     }
 

@@ -16,7 +16,7 @@ from fsbench_web.compare.selection.table_view import (
     TableView,
 )
 from fsbench_web.compare.selection.wording import change_words
-from fsbench_web.compare.tables.columns import Value, columns_of, half_width_of
+from fsbench_web.compare.tables.columns import Value, columns_of
 from fsbench_web.compare.tables.verdicts import uncertainty
 from fsbench_web.core import numbers
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
@@ -161,7 +161,7 @@ def _score(table: DeltaTable, view: TableView) -> Callable[[DeltaRow], Cell]:
     is_plain = view.is_exact or table.has_published_rows
 
     def cell(row: DeltaRow) -> Cell:
-        score = repr(row.score) if view.is_exact else table.amount(row.score, half_width_of(row))
+        score = repr(row.score) if view.is_exact else table.amount(row.score, row.shown_half_width)
         if is_plain:
             title = f"Printed: {row.printed_words}" if row.printed_unit is not None else ""
         else:

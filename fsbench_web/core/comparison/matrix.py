@@ -102,7 +102,7 @@ def _cell(
 ) -> Cell | None:
     if row is None:
         return None
-    score = table.amount(row.score, row.interval.half_width if row.interval else None)
+    score = table.amount(row.score, row.shown_half_width)
     unit = table.scale.unit
     if row is base:
         return Cell(score, unit, is_baseline=True)

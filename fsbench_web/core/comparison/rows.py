@@ -78,6 +78,11 @@ class DeltaRow(NamedTuple):
         return f"{self.printed_score!r} {self.printed_unit}"
 
     @property
+    def shown_half_width(self) -> float | None:
+        """Of the interval that stands beside its score."""
+        return self.interval.half_width if self.interval else None
+
+    @property
     def repeats(self) -> tuple[float, ...]:
         """The score of each of its repeats; () where fewer than two are known."""
         scores = tuple(value for _, value in self.repeat_scores or () if value is not None)

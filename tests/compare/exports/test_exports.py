@@ -15,7 +15,7 @@ from fsbench_web.compare.exports.document import Document, one_line
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.permalinks import records
-from fsbench_web.compare.report.content import content_of
+from fsbench_web.compare.report.views import content_of
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable

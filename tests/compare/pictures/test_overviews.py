@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 
 from fsbench_web.accounts.models import Role
-from fsbench_web.compare.pictures.registry import spec_of
 from fsbench_web.compare.pictures.scores import depth_of, work_of
+from fsbench_web.compare.pictures.views import spec_of
 from fsbench_web.studies.models import Run
 from tests.accounts.people import person
 from tests.importing import import_files

@@ -1,6 +1,6 @@
 """Systems in a report: the first whole, the others by what differs."""
 
-from fsbench_web.compare.report.recorded_series import systems
+from fsbench_web.compare.report.views import systems
 
 CPU = "Processor vulnerabilities and mitigations"
 

@@ -14,9 +14,9 @@ from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workloads.stored import stored_workload
 from fsbench_web.compare.history import lines
 from fsbench_web.compare.profiles import records
+from fsbench_web.compare.profiles.order import find_missing
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import comparison
-from fsbench_web.compare.tables.work.missing_cells import find_missing
 from fsbench_web.core.formats import ParsedValue
 from fsbench_web.core.scoring.profiles.definition import from_dict
 from fsbench_web.core.workloads import presets

@@ -15,7 +15,7 @@ from fsbench_web.core.scoring.profiles.combining import (
     repeat_names,
 )
 from fsbench_web.core.scoring.profiles.coverage import MOST_NAMED
-from fsbench_web.core.scoring.profiles.definition import RATIO, Profile, RequiredCell
+from fsbench_web.core.scoring.profiles.definition import Profile, RequiredCell
 from fsbench_web.core.scoring.quality import SPIKE, ordered
 from fsbench_web.core.scoring.shares import Share
 from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, kind_of
@@ -261,7 +261,7 @@ def share_of_work(
         )
     except ScoreUnavailable:
         return None
-    is_of_time = profile.together != RATIO and set(lower.values()) == {True}
+    is_of_time = profile.is_less_better(lower)
     percent = 100 * (of_lun / level if is_of_time else level / of_lun)
     spreads = [share.spread_percent for share in cells.values()]
     known_spreads = [spread for spread in spreads if spread is not None]

@@ -167,11 +167,9 @@ def _rank_profile(
             why[id(entry)] = f"it has fewer than {spec.min_runs} runs with every cell"
             continue
         scored[entry.value.slug].append(candidate)
-    is_less_better = profile.together != RATIO and set(lower.values()) == {True}
+    better = min if profile.is_less_better(lower) else max
     best = {
-        slug: (min if is_less_better else max)(
-            candidates, key=lambda candidate: candidate.combined.level
-        )
+        slug: better(candidates, key=lambda candidate: candidate.combined.level)
         for slug, candidates in scored.items()
     }
     rows, baseline = _rows(requested, best, measures, spec, ceilings)

@@ -168,6 +168,10 @@ class Profile:
     def label(self) -> str:
         return f"{self.title}, version {self.version}" if self.version else self.title
 
+    def is_less_better(self, lower: Mapping[str, bool]) -> bool:
+        """Whether its score is a time; ``lower``: whether less is better of each test."""
+        return self.together != RATIO and set(lower.values()) == {True}
+
     def percent_of(self, part: Part) -> float:
         return 100 * part.weight / math.fsum(weighed.weight for weighed in self.parts)
 
