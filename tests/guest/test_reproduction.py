@@ -11,7 +11,7 @@ from django.test import Client
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import GuestAbility
-from fsbench_web.compare.papers import comparison
+from fsbench_web.compare.papers import views as papers
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.studies.jobs import lookup, reproductions
@@ -195,15 +195,15 @@ def test_jfs_and_reiser3_run_emulated_and_stand_beside_the_paper(
 
 def test_agreement_counts_only_what_both_have(paper: Study) -> None:
     theirs = delta_tables(ComparisonSpec(studies=("unisys-2005",)))
-    same = comparison.agreement(comparison.paper_tables(theirs, theirs))
-    assert same == comparison.Agreement(42, 42, 42, same.pairs, same.pairs)
-    assert same.pairs == 42 * 10
+    same = papers.agreement(papers.paper_tables(theirs, theirs))
+    assert [*same.values()] == [42, 42, 42, same["pairs"], same["pairs"]]
+    assert same["pairs"] == 42 * 10
     fewer = [replace(table, rows=table.rows[1:]) for table in theirs[:3]]
-    some = comparison.agreement(comparison.paper_tables(theirs, fewer))
-    assert (some.tables, some.of_best, some.pairs) == (3, 0, 3 * 6)
-    none = comparison.paper_tables(theirs, [])
+    some = papers.agreement(papers.paper_tables(theirs, fewer))
+    assert (some["tables"], some["of_best"], some["pairs"]) == (3, 0, 3 * 6)
+    none = papers.paper_tables(theirs, [])
     assert all(table.study is None for table in none)
-    assert comparison.agreement(none) == comparison.Agreement(0, 0, 0, 0, 0)
+    assert papers.agreement(none) == dict.fromkeys(same, 0)
 
 
 def test_only_a_published_study_has_something_beside_it(paper: Study, client: Client) -> None:

@@ -329,27 +329,17 @@ def _has_more(score_filter: ScoreFilter, max_scores: int) -> bool:
     return scores[: max_scores + papers + 1].count() > max_scores + papers
 
 
-@dataclass(frozen=True)
-class PartLink:
-    """One part: what it is called, whether it is shown now, and its query string."""
-
-    label: str
-    is_shown: bool
-    query: str
-
-
 def part_links(
     spec: ComparisonSpec, part: Part, names_study: bool = True
-) -> dict[str, list[PartLink]]:
-    """Links from the part ``spec`` to the other parts, by what they differ in.
+) -> dict[str, list[tuple[str, bool, str]]]:
+    """(label, whether it is shown, query) of the parts around ``spec``, by what they differ in.
 
     Without ``names_study``: for the study's own page. At most MOST_LINKS of one kind.
     """
 
-    def link(label: str, is_shown: bool, other: ComparisonSpec) -> PartLink:
-        return PartLink(
-            label, is_shown, (other if names_study else replace(other, studies=())).to_query()
-        )
+    def link(label: str, is_shown: bool, other: ComparisonSpec) -> tuple[str, bool, str]:
+        other = other if names_study else replace(other, studies=())
+        return label, is_shown, other.to_query()
 
     whole = part.whole
     tests = spec.part_tests or spec.tests

@@ -1,7 +1,7 @@
 """The compare page with its picker, its tests and charts. Pages leave papers out unless asked."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -207,61 +207,40 @@ MOST_STUDIES = 30
 _USUAL = ("filesystem", "configuration", "kernel", "scheduler", "hardware", "lun", "study")
 
 
-@dataclass(frozen=True)
-class StudyChoice:
-    """A study to choose, with the number of its finished runs and what it compares."""
+def picker() -> dict[str, Any]:
+    """Studies that have scores, and what contenders can be. Six queries, and no score is read.
 
-    slug: str
-    title: str
-    published_on: str
-    runs: int
-    configurations: int
-    filesystems: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Picker:
-    """``more_studies`` and ``more_papers`` are how many studies with scores are not listed."""
-
-    measured: list[StudyChoice]
-    papers: list[StudyChoice]
-    more_studies: int
-    more_papers: int
-    contenders: list[Choice]
-    filesystems: list[str]
-
-
-def picker() -> Picker:
-    """Studies that have scores. Six queries, and no score is read."""
+    ``more_studies`` and ``more_papers`` are how many studies with scores are not listed.
+    """
     scored = Study.objects.filter(Exists(Score.objects.filter(series__study=OuterRef("pk"))))
     newest = scored.filter(is_published=False).order_by("-created_at", "-pk")
     papers = scored.filter(is_published=True).order_by("-published_on", "title")
     listed = [*newest[:MOST_STUDIES], *papers[:MOST_STUDIES]]
-    picked = _study_choices(listed)
-    measured = [
-        entry for entry, study in zip(picked, listed, strict=True) if not study.is_published
-    ]
-    printed = [entry for entry, study in zip(picked, listed, strict=True) if study.is_published]
+    choices = _study_choices(listed)
+    own = [choice for choice in choices if not choice["is_published"]]
+    printed = [choice for choice in choices if choice["is_published"]]
     counts = scored.order_by().aggregate(
         own=Count("pk", filter=Q(is_published=False)), all=Count("pk")
     )
-    names = [slug for slug in _USUAL if slug in PROPERTIES]
-    return Picker(
-        measured,
-        printed,
-        counts["own"] - len(measured),
-        counts["all"] - counts["own"] - len(printed),
-        [Choice(slug, CONTENDERS[slug], slug == EVERYTHING.by) for slug in names],
-        sorted({name for entry in picked for name in entry.filesystems}),
-    )
+    return {
+        "measured": own,
+        "papers": printed,
+        "more_studies": counts["own"] - len(own),
+        "more_papers": counts["all"] - counts["own"] - len(printed),
+        "contenders": [
+            Choice(slug, CONTENDERS[slug], slug == EVERYTHING.by)
+            for slug in _USUAL
+            if slug in PROPERTIES
+        ],
+        "filesystems": sorted({name for choice in choices for name in choice["filesystems"]}),
+    }
 
 
-def _study_choices(studies: Iterable[Study]) -> list[StudyChoice]:
-    listed = list(studies)
-    ids = [study.pk for study in listed]
-    compared: dict[int, set[tuple[int, str]]] = {pk: set() for pk in ids}
+def _study_choices(studies: Sequence[Study]) -> list[dict[str, Any]]:
+    """Each study with the number of its finished runs and what it compares."""
+    compared: dict[int, set[tuple[int, str]]] = {study.pk: set() for study in studies}
     columns = ("study", "configuration", "configuration__filesystem")
-    series = Series.objects.filter(study__in=ids).order_by()
+    series = Series.objects.filter(study__in=compared).order_by()
     for study, configuration, filesystem in series.values_list(*columns).distinct():
         compared[study].add((configuration, filesystem))
     # Series by series, through their index: together PostgreSQL goes through all runs there are.
@@ -271,13 +250,16 @@ def _study_choices(studies: Iterable[Study]) -> list[StudyChoice]:
     counted = Subquery(done.values("series").annotate(count=Count("pk")).values("count"))
     runs = dict(series.values_list("study").annotate(count=Sum(counted)))
     return [
-        StudyChoice(
-            *(study.slug, study.title, study.published_on),
-            runs.get(study.pk) or 0,
-            len(compared[study.pk]),
-            tuple(sorted({filesystem for _, filesystem in compared[study.pk]})),
-        )
-        for study in listed
+        {
+            "slug": study.slug,
+            "title": study.title,
+            "is_published": study.is_published,
+            "published_on": study.published_on,
+            "runs": runs.get(study.pk) or 0,
+            "configurations": len(compared[study.pk]),
+            "filesystems": sorted({filesystem for _, filesystem in compared[study.pk]}),
+        }
+        for study in studies
     ]
 
 

@@ -57,14 +57,6 @@ _PLACE = ("tab", "of", "categories", "configurations", "seen", "empty")
 
 
 @dataclass(frozen=True)
-class Tab:
-    slug: str
-    label: str
-    address: str
-    is_here: bool
-
-
-@dataclass(frozen=True)
 class Address:
     """Where and how a comparison is shown. ``categories``: "unisys" or "off" if chosen, else ""."""
 
@@ -255,25 +247,15 @@ def is_latency(test: str) -> bool:
     return bool(testnames.latency_of(test)) or "latency" in testnames.label(test).lower()
 
 
-@dataclass(frozen=True)
-class MeasuredRuns:
-    """The runs behind the scores of a contender, and the page that lists them."""
-
-    contender: str
-    configuration: str
-    runs: int
-    address: str
-
-
-def measured_runs(tables: Sequence[DeltaTable]) -> list[MeasuredRuns]:
-    """Of every contender and configuration that the tables show, by name."""
+def measured_runs(tables: Sequence[DeltaTable]) -> list[tuple[str, str, int, str]]:
+    """Contenders and configurations by name, with how many runs they have and where these are."""
     by_configuration: dict[tuple[str, str], dict[int, None]] = {}
     for table in tables:
         for row in table.rows:
             run_ids = by_configuration.setdefault((row.contender, row.configuration or ""), {})
             run_ids |= dict.fromkeys(row.run_ids)
     return [
-        MeasuredRuns(contender, configuration, len(runs), address_of(tuple(runs)))
+        (contender, configuration, len(runs), address_of(tuple(runs)))
         for (contender, configuration), runs in sorted(by_configuration.items())
         if runs
     ]
@@ -368,10 +350,7 @@ def _tab_context(shown: ShownComparison, tables: Sequence[DeltaTable]) -> dict[s
     return {
         "tab": tab,
         "tab_label": LABELS[tab],
-        "tabs": [
-            Tab(slug, LABELS[slug], address.page(spec, slug), slug == tab)
-            for slug in shown.tab_slugs
-        ],
+        "tabs": [(LABELS[slug], address.page(spec, slug), slug == tab) for slug in shown.tab_slugs],
         "tests_at": address.page(spec, TESTS),
         # The matrix of a summary lists the tests; a paper's has all its categories too.
         "shows_tests": bool(tables)

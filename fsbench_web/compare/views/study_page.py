@@ -18,7 +18,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.compare.choices import work_choice
-from fsbench_web.compare.papers import comparison
+from fsbench_web.compare.papers.views import papers_of
 from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.views.compare import share_context
 from fsbench_web.compare.views.shown import RUNS, ShownComparison, page_context, read
@@ -69,7 +69,7 @@ def _head_context(request: HttpRequest, study: Study, shown: ShownComparison) ->
     common |= {
         "may_own": rights.may(request.user, rights.Action.OWN, study),
         "progress": progress_of(study, request, not shown.tables),
-        "papers": comparison.papers_of(shown.tables),
+        "papers": papers_of(shown.tables),
     }
     if shown.tab == RUNS or not (shown.tables or shown.compared.work):
         common |= _series_context(request, study)

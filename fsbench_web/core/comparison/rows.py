@@ -79,7 +79,7 @@ class DeltaRow(NamedTuple):
 
     @property
     def shown_half_width(self) -> float | None:
-        """Of the interval that stands beside its score."""
+        """The half-width of the interval that pages show with its score."""
         return self.interval.half_width if self.interval else None
 
     @property

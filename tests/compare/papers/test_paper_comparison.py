@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from fsbench_web.compare.papers import comparison
+from fsbench_web.compare.papers import views as papers
 from fsbench_web.studies.models import Score
 from tests.compare.conftest import make_score
 
@@ -11,11 +11,11 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.usefixtures("papers")
-@pytest.mark.parametrize("slug", sorted(comparison.TESTS))
+@pytest.mark.parametrize("slug", sorted(papers.TESTS))
 def test_the_tests_of_a_paper_are_those_it_prints_scores_of(slug: str) -> None:
     printed = Score.objects.filter(series__study__slug=slug).values_list("test", flat=True)
-    assert comparison.TESTS[slug] == set(printed)
-    assert slug in comparison.SHORT_TITLES
+    assert papers.TESTS[slug] == set(printed)
+    assert slug in papers.SHORT_TITLES
 
 
 @pytest.mark.usefixtures("papers")
@@ -33,7 +33,7 @@ def test_a_study_leads_to_the_papers_whose_tests_it_has(
 ) -> None:
     make_score("ext4", 1, study="own", test=test, unit="s", category="mean")
     page = client.get("/studies/own/").content.decode()
-    assert [slug for slug in comparison.TESTS if f'"/studies/own/papers/{slug}/"' in page] == (
+    assert [slug for slug in papers.TESTS if f'"/studies/own/papers/{slug}/"' in page] == (
         [offered] if offered else []
     )
 
