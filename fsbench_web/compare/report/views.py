@@ -3,7 +3,7 @@
 import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Count, Max, Q
@@ -27,7 +27,6 @@ from fsbench_web.compare.tables.delta_tables import (
     comparison,
     in_units_of,
 )
-from fsbench_web.compare.tables.findings import Finding
 from fsbench_web.compare.tables.statements import check
 from fsbench_web.core import numbers
 from fsbench_web.core.comparison.answer_shown import answer_context
@@ -37,7 +36,7 @@ from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.platform import limits
 from fsbench_web.studies.jobs.forms.workload import named_parameters
-from fsbench_web.studies.models import END_STATES, UNTRACED, Run, RunState, Series, Study
+from fsbench_web.studies.models import END_STATES, UNTRACED, Run, RunState, Study
 from fsbench_web.studies.runs import repeats
 from fsbench_web.studies.scores.source_runs import spans_of
 from fsbench_web.studies.views.study import study_or_404
@@ -57,7 +56,6 @@ def html(request: HttpRequest, slug: str) -> HttpResponse:
     work, work_tables = _work(spec, request.GET)
     tables = [*work_tables, *ranked]
     answer = answer_of(tables)
-    method = method_of(study)
     part = limited.part
     whole = f"{reverse('compare:page')}?{part.whole.to_query()}" if part else ""
     context = {
@@ -73,15 +71,7 @@ def html(request: HttpRequest, slug: str) -> HttpResponse:
         **answer_context(answer),
         "matrix": matrix_of(tables, answer),
         **content_of(study, tables),
-        "method": method,
-        "most_series": MOST_SERIES,
-        "recorded": [
-            ("Hardware", method.hardware, "No hardware profile was named."),
-            ("Systems", method.environments, "Nothing was recorded of kernel and tools."),
-            ("Workloads", method.workloads, "No workload was named."),
-        ],
-        "commands": by_command_lines(method.series),
-        "silent": dict.fromkeys(row.configuration for row in method.series if not row.commands),
+        **method_context(study),
         "query": replace(spec, units="").to_query(),
         "file_query": in_units_of(spec, tables).to_query(),
     }
@@ -144,13 +134,6 @@ class Grid:
         ]
 
 
-@dataclass(frozen=True)
-class ReportTest:
-    label: str
-    sentences: list[Finding] = field(default_factory=list)
-    tables: list[Grid] = field(default_factory=list)
-
-
 def content_of(study: Study, tables: Sequence[DeltaTable]) -> dict[str, Any]:
     """The part of the template's context that the tables of the study give."""
     printed = printed_tables(tables)
@@ -197,13 +180,17 @@ def printed_tables(tables: Sequence[DeltaTable]) -> Sequence[DeltaTable]:
 
 def _tests(
     tables: Sequence[DeltaTable], printed: Sequence[DeltaTable], places: Mapping[int, str]
-) -> list[ReportTest]:
-    tests = {table.test: ReportTest(testnames.label(table.test)) for table in printed}
+) -> list[dict[str, Any]]:
+    """The printed tests: label, sentences and tables of each."""
+    tests: dict[str, dict[str, Any]] = {
+        table.test: {"label": testnames.label(table.test), "sentences": [], "tables": []}
+        for table in printed
+    }
     for finding in findings.findings(tables, lambda table: places[id(table)]):
         if finding.test in tests:
-            tests[finding.test].sentences.append(finding)
+            tests[finding.test]["sentences"].append(finding)
     for table in printed:
-        tests[table.test].tables.append(_grid(table, places[id(table)][1:]))
+        tests[table.test]["tables"].append(_grid(table, places[id(table)][1:]))
     return list(tests.values())
 
 
@@ -261,36 +248,7 @@ MOST_SERIES = 150
 """Configurations listed one by one; a report with more is no report."""
 
 
-@dataclass(frozen=True)
-class RecordedSeries:
-    """One series with the quoted commands of its newest finished run, if any."""
-
-    configuration: str
-    workload: str
-    hardware: str
-    lun: str
-    system: str
-    preparation: str
-    repeats: str
-    done: int
-    failed: int
-    run_id: int | None
-    origin: str
-    commands: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Method:
-    """All that is stored. ``series``: the first of ``total``."""
-
-    hardware: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-    environments: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-    workloads: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-    series: tuple[RecordedSeries, ...]
-    total: int
-
-
-def method_of(study: Study) -> Method:
+def method_context(study: Study) -> dict[str, Any]:
     """Hardware, systems, workloads and series of a study, with the commands that were run."""
     rows = _rows(study)
     listed = rows[:MOST_SERIES]
@@ -298,34 +256,49 @@ def method_of(study: Study) -> Method:
         run.pk: run
         for run in Run.objects.filter(pk__in=[row.newest for row in listed if row.newest])
         .select_related("environment")
-        .only("id", "commands", "origin", "environment", "series_id")
+        .only("id", "commands", "environment", "series_id")
     }
     rules = repeats.rules_of(row.pk for row in listed)
     is_part = len(rows) > MOST_SERIES
     profiles, workloads = _hardware_and_workloads(study, listed, is_part)
     environments = {run.environment.pk: run.environment for run in runs.values() if run.environment}
     labels: dict[int, list[str]] = defaultdict(list)
+    series = []
+    by_commands: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     for row in listed:
         run = runs.get(row.newest or 0)
         if run and run.environment_id and row.configuration.label not in labels[run.environment_id]:
             labels[run.environment_id].append(row.configuration.label)
-    return Method(
-        hardware=tuple((profile.name, _facts_of(profile)) for profile in profiles),
-        environments=systems(
-            (str(environment), labels[environment.pk], environment.shown_facts)
-            for environment in environments.values()
-        ),
-        workloads=tuple((workload.title, _parameters(workload)) for workload in workloads),
-        series=tuple(
-            _recorded_series(
-                row,
-                runs.get(row.newest or 0),
-                [repeats.in_words(rule) for rule in rules.get(row.pk, ())],
-            )
-            for row in listed
-        ),
-        total=study.series.count() if is_part else len(rows),
-    )
+        series.append(_recorded_series(row, [*map(repeats.in_words, rules.get(row.pk, ()))]))
+        by_commands[_command_lines(run)].append(series[-1])
+    return {
+        "series": series,
+        "total": study.series.count() if is_part else len(rows),
+        "most_series": MOST_SERIES,
+        "recorded": [
+            (
+                "Hardware",
+                [(profile.name, _facts_of(profile)) for profile in profiles],
+                "No hardware profile was named.",
+            ),
+            (
+                "Systems",
+                systems(
+                    (str(environment), labels[environment.pk], environment.shown_facts)
+                    for environment in environments.values()
+                ),
+                "Nothing was recorded of kernel and tools.",
+            ),
+            (
+                "Workloads",
+                [(workload.title, _parameters(workload)) for workload in workloads],
+                "No workload was named.",
+            ),
+        ],
+        # Series with the same command lines together, so that nothing is printed twice.
+        "commands": [(group, lines) for lines, group in by_commands.items() if lines],
+        "silent": dict.fromkeys(each["configuration"] for each in by_commands[()]),
+    }
 
 
 def _hardware_and_workloads(
@@ -364,38 +337,24 @@ def _parameters(workload: Workload) -> tuple[tuple[str, str], ...]:
     return (("Tool", workload.tool), *((str(key), str(value)) for key, value in parameters))
 
 
-def by_command_lines(
-    series: tuple[RecordedSeries, ...],
-) -> list[tuple[list[RecordedSeries], tuple[str, ...]]]:
-    """Series with the same command lines together, so that nothing is printed twice."""
-    by_commands: dict[tuple[str, ...], list[RecordedSeries]] = defaultdict(list)
-    for recorded_series in series:
-        by_commands[tuple(line for _, line in recorded_series.commands)].append(recorded_series)
-    return [(group, lines) for lines, group in by_commands.items() if lines]
+def _command_lines(run: Run | None) -> tuple[str, ...]:
+    """The quoted commands of the newest finished run of a series, if any."""
+    commands = run.commands if run else []
+    return tuple(shlex.join(map(str, command.get("argv", []))) for command in commands)
 
 
-def _recorded_series(row: Series, run: Run | None, rules: list[str]) -> RecordedSeries:
-    lun = f"{row.lun.name} on {row.lun.worker.name}" if row.lun else ""
-    return RecordedSeries(
-        configuration=row.configuration.label,
-        workload=row.workload.title if row.workload else "",
-        hardware=row.hardware.name if row.hardware else "",
-        lun=lun,
-        system=" ".join(part for part in (row.distribution, row.kernel) if part),
-        preparation=preparation.in_words(row.preparation),
-        repeats="; ".join(rules),
-        done=int(getattr(row, "done_count", 0)),
-        failed=int(getattr(row, "failed_count", 0)),
-        run_id=run.pk if run else None,
-        origin=run.origin if run else "",
-        commands=tuple(
-            (
-                str(command.get("phase", "")),
-                shlex.join(str(word) for word in command.get("argv", [])),
-            )
-            for command in (run.commands if run else [])
-        ),
-    )
+def _recorded_series(row: Any, rules: list[str]) -> dict[str, Any]:
+    return {
+        "configuration": row.configuration.label,
+        "workload": row.workload.title if row.workload else "",
+        "lun": f"{row.lun.name} on {row.lun.worker.name}" if row.lun else "",
+        "system": " ".join(part for part in (row.distribution, row.kernel) if part),
+        "preparation": preparation.in_words(row.preparation),
+        "repeats": "; ".join(rules),
+        "done": row.done_count,
+        "failed": row.failed_count,
+        "run_id": row.newest,
+    }
 
 
 def _facts_of(profile: HardwareProfile) -> tuple[tuple[str, str], ...]:
