@@ -182,7 +182,7 @@ class Host:
             try:
                 facts = fingerprint(entry, device, self.own_mark(entry))
             except (OSError, ToolError, mounts.MountError) as error:
-                problem = problem or f"What {entry.name} is cannot be told: {error}"
+                problem = problem or f"fsbench cannot identify {entry.name}: {error}"
         number = number_of(entry, device) if device else None
         scheduler, schedulers = read_schedulers(number) if number is not None else ("", [])
         with self._lock:

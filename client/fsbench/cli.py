@@ -328,7 +328,7 @@ def _add_account() -> None:
         _choice(
             "--blocks",
             Literal["folders"],
-            "files in folders of the same name were measured beside each other",
+            "files in folders of the same name are one round of runs",
         ),
         _choice(
             "--kilobyte",
@@ -351,7 +351,7 @@ def _add_account() -> None:
         ),
         _flag("--strict", help="store nothing where anything is left out"),
         _flag("--preview", help="look, and store nothing yet"),
-        _flag("--if-new", help="pass over runs whose very numbers are there already"),
+        _flag("--if-new", help="skip runs that are stored already"),
     )
 
 
@@ -517,7 +517,7 @@ def _add_local() -> None:
         ),
         _choice(
             *("--blocks", Literal["folders"]),
-            "files in folders of the same name were measured beside each other",
+            "files in folders of the same name are one round of runs",
         ),
         _choice("--units", Literal["binary", "decimal", "printed"], "(of most of the files)"),
         _flag("--json", help="answer and tables, as GET /comparison of a site has them"),
@@ -561,7 +561,7 @@ def _add_permalinks() -> None:
 
 
 def _add_watches() -> None:
-    group = typer.Typer(help="be told when a line over time gets slower")
+    group = typer.Typer(help="get a message when a line over time gets slower")
     app.add_typer(group, name="watches")
     add = partial(_add, group)
     add("list", watches.show_all, "those of yours")

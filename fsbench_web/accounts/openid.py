@@ -127,7 +127,7 @@ def finish(
     claimed = _exchange(request, sign_on, metadata, state["verifier"])
     token = claimed.get("id_token")
     if not isinstance(token, str):
-        raise Unreachable("no ID token beside the access token")
+        raise Unreachable("an access token without an ID token")
     result = _checked(token, sign_on, metadata, state["nonce"])
     claims = _claims(result | _information(claimed, result, metadata), sign_on)
     return claims, _way_out(metadata, token)

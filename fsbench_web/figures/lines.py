@@ -263,7 +263,7 @@ def _thinned(points: Sequence[Point], *, is_cdf: bool) -> list[Point]:
 def shown_lines(lines: Sequence[Line], unit: str) -> list[Line]:
     """The lines in the unit that people read. Raises ValueError for more than MOST_LINES."""
     if len(lines) > MOST_LINES:
-        raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")
+        raise ValueError(f"more than {MOST_LINES} lines are too many to distinguish")
     return [
         replace(
             line,

@@ -31,7 +31,7 @@ def latencies(
     Raises ValueError for too many lines, and where the lengths of a line differ.
     """
     if len(lines) > MOST_LINES:
-        raise ValueError(f"more than {MOST_LINES} lines cannot be told apart")
+        raise ValueError(f"more than {MOST_LINES} lines are too many to distinguish")
     if any(len({len(part) for part in line}) > 1 for line in lines.values()):
         raise ValueError("every line must have a value for every interval")
     styles = [Style(number) for number in range(1, MOST_LINES + 1)]

@@ -59,9 +59,9 @@ def _ambiguity(date: PrintedDate) -> str:
         return ""
     name = timezone.get_default_timezone_name()
     if first > second:
-        return f"was twice in {name}, whose clocks were put back; the first is taken"
+        return f"happened twice in {name}, where clocks went back; the first is taken"
     taken = f"{timezone.localtime(_aware(date.at), zone):%H:%M}"
-    return f"never was in {name}, whose clocks were put forward; {taken} is taken"
+    return f"never happened in {name}, where clocks went forward; {taken} is taken"
 
 
 def _doubt(date: PrintedDate) -> str:

@@ -518,7 +518,7 @@ def _note(run: Run, comparison: Difference, user: User) -> None:
     if run.pk in comparison.dated:
         text += ", its date is another"
     if run.pk in comparison.latencies:
-        text += ", its latencies are kept as distributions anew"
+        text += ", its latency distributions are stored again"
     if run.pk in comparison.over_time:
         text += ", and over time"
     if comparison.warnings is not None:

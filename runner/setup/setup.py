@@ -218,7 +218,7 @@ class Setup:
         try:
             self._lock = locks.acquire_setup_lock()
         except locks.LockedElsewhere:
-            waits = "It begins by itself when the run that is being measured on this host has ended"
+            waits = "It starts when the run that this host measures has ended"
             self._announce(
                 _setup_report(need, "missing", problem=f"{waits} (or another installation there).")
             )

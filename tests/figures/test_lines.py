@@ -95,7 +95,7 @@ def test_lines_differ_in_shape_also_where_file_systems_do_not() -> None:
 
 
 def test_more_lines_than_colours_are_refused() -> None:
-    with pytest.raises(ValueError, match="told apart"):
+    with pytest.raises(ValueError, match="too many to distinguish"):
         curves([Line(str(n), []) for n in range(lines.MOST_LINES + 1)], "s", "T", "x")
 
 

@@ -109,7 +109,7 @@ def test_they_are_shown_when_asked_for_and_never_silently() -> None:
     assert verdict.status == "unknown"
     assert "emulated" in verdict.reasons
     summary = findings.findings_by_test(tables).summary
-    assert "beside real ones" in summary[0].text
+    assert "next to real ones" in summary[0].text
     assert scores_of(replace(WRITE, emulated="only")) == [("jfs", 100.0), ("ext4", 5000.0)]
 
 

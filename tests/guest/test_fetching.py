@@ -173,7 +173,7 @@ def test_jfs_and_reiserfs_name_the_button_where_no_guest_mounts_them_yet(client:
     disk = announced(**EMPTY | {"why_not_fetch": "No."}).luns.get(name="disk1")
     [problem] = availability.filesystem_problems(disk, "jfs")
     assert "Fetch a kernel" not in problem
-    assert "whoever runs its host calls manage.py guest_kernel there" in problem
+    assert "the operator of its host calls manage.py guest_kernel there" in problem
     # What a kernel of the distribution does not mend, and what a guest can already.
     [btrfs] = availability.filesystem_problems(disk, "btrfs")
     assert "guest_kernel" not in btrfs

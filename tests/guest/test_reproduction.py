@@ -190,7 +190,7 @@ def test_jfs_and_reiser3_run_emulated_and_stand_beside_the_paper(
         for table in theirs
     )
     assert agreement.same_pairs == ahead
-    assert "Beside Unisys 2005" in client.get("/studies/again/").content.decode()
+    assert "Versus Unisys 2005" in client.get("/studies/again/").content.decode()
 
 
 def test_agreement_counts_only_what_both_have(paper: Study) -> None:
@@ -245,7 +245,7 @@ def test_both_columns_can_be_had_as_files(
 
     content = client.get("/studies/again/papers/unisys-2005/tables.json").json()
     assert content["address"].endswith("/studies/again/papers/unisys-2005/")
-    assert content["title"] == "Again beside " + paper.title
+    assert content["title"] == "Again versus " + paper.title
     assert any("hardware differs" in note for note in content["notes"])
     assert any("emulated" in note for note in content["notes"])
     assert content["agreement"]["of_best"] == 0

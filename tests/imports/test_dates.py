@@ -58,11 +58,11 @@ def test_without_a_time_zone_it_is_the_sites(sample: Sample, settings: Any) -> N
     [
         (
             "Sun Mar 27 02:30:00 2005",
-            "never was in Europe/Berlin",
+            "never happened in Europe/Berlin",
         ),
         (
             "Sun Oct 30 02:30:00 2005",
-            "was twice in Europe/Berlin",
+            "happened twice in Europe/Berlin",
         ),
         ("Sun Oct 30 03:00:00 2005", ""),
         ("Sun Mar 27 03:00:00 2005", ""),

@@ -45,7 +45,7 @@ def asgi_server() -> Iterator[str]:
             *("--log-level", "warning", "--timeout-graceful-shutdown", "2"),
         ],
         log=Path(settings.DATA_DIR) / "uvicorn.log",
-        # Tests play its workers, which send no further heartbeat while a busy browser takes its time.
+        # Tests play its workers, which send no heartbeat while a busy browser takes its time.
         env=environment(FSBENCH_WORKER_SILENT_AFTER_S="600"),
     )
     try:

@@ -54,8 +54,8 @@ _FORM = {
     "source": _text("who measured it, or where it was published"),
     "licence": _text("what others may do with it"),
     "blocks": _text(
-        "folders: files in folders of the same name, such as repeat-1, were measured beside each "
-        "other (a block), and the name of that folder says no configuration",
+        "folders: files in folders of the same name, such as repeat-1, are one round (a block); "
+        "the name of that folder says no configuration",
         *("", "folders"),
     ),
     "kilobyte": _text(
@@ -91,8 +91,7 @@ _FORM = {
         *("true", "false"),
     ),
     "if_new": _text(
-        "true: runs whose very numbers the study has already are passed over instead of refused "
-        "(not for previews)",
+        "true: skip runs that the study has already instead of refusing them (not for previews)",
         *("true", "false"),
     ),
 }

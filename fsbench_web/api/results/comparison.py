@@ -97,7 +97,7 @@ class ComparedRow(DeltaRowOut):
     verdict: VerdictOut | None
     change_verdict: VerdictOut | None
     repeat_scores: list[tuple[str, float | None]] | None = Field(
-        description="block and score by itself of each run, as run_ids; null where nobody kept them"
+        description="block and own score of each run, in the order of run_ids; null where unknown"
     )
     share: ShareOut | None
     median: MedianOut | None = Field(
@@ -198,8 +198,8 @@ class ComparisonOut(Schema):
     tables: list[ComparedTable]
     work: list[WorkOut] = Field([], description="where a work profile or a range is asked for")
     measured_in_turn: list[TurnOut] = Field(
-        description="where each contender has days of its own: in their order; what is compared "
-        "and the day cannot be told apart then"
+        description="where each contender has days of its own: in their order; the day may then "
+        "explain a difference as well"
     )
     emulated_left_out: int = Field(
         0, description="series that are not shown, because they were emulated in software"

@@ -57,8 +57,8 @@ class Filters(WorkFilters):
     journal: list[str] = Field([], description="internal, external or unknown")
     mkfs: list[str] = Field(
         [],
-        description="options as block_size=4096, of which a configuration has every one (of "
-        "several values of one option, any); defaults, unknown",
+        description="options as block_size=4096: a configuration has every one (of several "
+        "values of one option, any); defaults, unknown",
     )
     mount: list[str] = Field([], description="likewise: journal_mode=writeback")
     preparation: list[str] = Field([], description="plain, discarded, ...")
@@ -74,7 +74,7 @@ class Filters(WorkFilters):
     units: str = Field(
         "",
         description="binary (MiB/s) or decimal (MB/s): scores of one test in one unit, converted "
-        "exactly, with `printed_score` and `printed_unit` beside them; printed or none: as printed",
+        "exactly, with `printed_score` and `printed_unit` as well; printed or none: as printed",
     )
     sort: str = Field("", description="the order on the page; here rows are worst first")
     rule: str = Field("", description="freenix: the rule of FREENIX 2002; none: of ratios")
@@ -91,7 +91,7 @@ class Filters(WorkFilters):
         "",
         description="of a comparison that is more than one answer holds (10,000 rows): the tests "
         "from this one on, 1 being the first, as many as fit. `Link` leads to the next part. Of "
-        "more than 10,000 rows each part is ranked by itself",
+        "more than 10,000 rows each part has its own ranks",
     )
     from_row: str = Field("", description="likewise the scores of a single table, best first")
 
@@ -217,8 +217,8 @@ class WorkOut(Schema):
     )
     apart: int = Field(
         0,
-        description="contenders of which workloads that measure in different ways have cells, "
-        "which are not put together",
+        description="contenders with cells of workloads that measure in different ways; these "
+        "are not combined",
     )
     notes: list[str] = Field([], description="codes: smaller_data_set")
     parts: list[WorkPartOut]

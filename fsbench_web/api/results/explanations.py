@@ -20,7 +20,7 @@ class ExplanationFilters(Schema):
         max_length=MOST_SERIES,
         description="the contenders, at least two; the fastest is the reference",
     )
-    test: str = Field("", max_length=200, description="of which the speed is told")
+    test: str = Field("", max_length=200, description="the test to explain")
     category: str = Field("", max_length=20, description="maximum, overall, mean, ...")
 
 

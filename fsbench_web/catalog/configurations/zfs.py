@@ -96,7 +96,7 @@ ZFS_OPTIONS = (
         (
             ("standard", "", "as asked for; the default"),
             ("always", "", "every write is one"),
-            ("disabled", "", "never: unsafe, fsync says what is not so"),
+            ("disabled", "", "never: unsafe, fsync returns too early"),
         ),
     ),
     PRIMARYCACHE,

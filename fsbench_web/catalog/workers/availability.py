@@ -302,7 +302,7 @@ def _kernel_to_fetch(worker: Worker, name: str, slug: str, ability: GuestAbility
     """How a worker gets a guest kernel that mounts what its host does not; "" where none helps."""
     if slug not in _OF_GUESTS or ability is None or ability.is_trying:
         return ""
-    instruction = "whoever runs its host calls manage.py guest_kernel there"
+    instruction = "the operator of its host calls manage.py guest_kernel there"
     if not ability.why_not_fetch:
         instruction = (
             f"an administrator presses “Fetch a kernel” on the page of {worker.name}, or calls "

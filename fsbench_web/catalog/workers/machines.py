@@ -15,7 +15,7 @@ from fsbench_web.catalog.configurations.limits import NO_LIMITS, Limits
 HOST, GUEST = "own", "guest"
 EXECUTORS = {
     HOST: "The worker's own executor",
-    GUEST: "A guest kernel, booted anew for every run",
+    GUEST: "A guest kernel, booted for every run",
 }
 KVM, EMULATED = "kvm", "emulated"
 # As the plan of a guest run names its LUNs: the first and the second virtio disk.

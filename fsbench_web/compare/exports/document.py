@@ -19,12 +19,12 @@ DELTAS = (
 )
 
 UNEXPLAINED = (
-    "Nobody said whether KB, MB and GB are of 1,000 or of 1,024 bytes here: these scores stand by "
-    "themselves, as printed."
+    "It is not known whether KB, MB and GB are of 1,000 or of 1,024 bytes here. Compare these "
+    "scores with no others."
 )
 DIFFERENT_CELLS = (
-    "Scores of this table are made of different numbers of data points: they are answers to "
-    "different questions."
+    "Scores of this table come from different numbers of data points: they answer different "
+    "questions."
 )
 
 

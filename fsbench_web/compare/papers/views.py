@@ -264,7 +264,7 @@ def file(request: HttpRequest, slug: str, paper: str, suffix: str) -> HttpRespon
         raise Http404(f"These tables can be had as {suffixes}, and not as “{suffix[:20]}”.")
     study, published, compared, tables = _paper_and_study(slug, paper)
     heading = Heading(
-        title=f"{study.title} beside {published.title}",
+        title=f"{study.title} versus {published.title}",
         address=request.build_absolute_uri(reverse("compare:paper_comparison", args=[slug, paper])),
         as_of=timezone.localtime(),
         notes=[HARDWARE_DIFFERS, *([compared.emulated.sentence] if compared.emulated else [])],
@@ -284,8 +284,8 @@ def file(request: HttpRequest, slug: str, paper: str, suffix: str) -> HttpRespon
 
 
 HARDWARE_DIFFERS = (
-    "The hardware differs: scores of the paper and of the study are not to be compared with each "
-    "other, only who is ahead of whom, and how far each is behind the best of its own table."
+    "The hardware differs, so do not compare scores of the paper with scores of the study. Compare "
+    "the order, and how far each is behind the best of its own table."
 )
 
 

@@ -107,7 +107,7 @@ def _blank_cells(cells: Mapping[Cell, Repeats]) -> list[str]:
     if not blank:
         return []
     larger = sum(record > file for record in records for file in files)
-    why = f", {larger} of which have a record larger than the file" if larger else ""
+    why = f", {larger} with a record larger than the file" if larger else ""
     return [
         f"{blank} of {len(records) * len(files)} cells were not measured and stay blank"
         f"{why if larger <= blank else ''}."

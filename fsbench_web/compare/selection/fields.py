@@ -208,7 +208,7 @@ SETTINGS = {
             EMULATED,
             {
                 "out": "without emulated results",
-                "with": "emulated results beside real ones",
+                "with": "emulated and real results",
                 "only": "emulated results alone",
             },
             "emulated results where there is nothing else",
@@ -218,7 +218,7 @@ SETTINGS = {
             PAPERS,
             {
                 "no": "without published papers",
-                "yes": "published papers beside measurements",
+                "yes": "published papers and measurements",
                 "only": "published papers alone",
             },
         ),

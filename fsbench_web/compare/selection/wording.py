@@ -14,7 +14,7 @@ from fsbench_web.studies.scores.choices import ScoreChoices
 FLAGS: dict[str, tuple[str, str]] = {
     "published_differs": (
         "print differs",
-        "A delta or best mark that the paper printed does not follow from the paper's own table.",
+        "The paper printed a delta or a best mark that does not follow from its own scores.",
     ),
     "unequal_repeats": (
         "unequal repeats",
@@ -22,13 +22,13 @@ FLAGS: dict[str, tuple[str, str]] = {
     ),
     "partial": (
         "partial",
-        "The score is made of fewer data points than the workload's full matrix has.",
+        "The score has fewer data points than the workload's full matrix.",
     ),
     **{slug: (flag.label, flag.sentence) for slug, flag in quality.FLAGS.items()},
     "mixed_workloads": (
         "mixed workloads",
-        "The rows of this table come from different workloads; their scores are of different "
-        "matrices. Choose one workload to compare like with like.",
+        "The rows of this table come from different workloads. Choose one workload to compare like "
+        "with like.",
     ),
     "mixed_hardware": (
         "mixed hardware",
@@ -59,23 +59,23 @@ FLAGS: dict[str, tuple[str, str]] = {
     ),
     "not_matched": (
         "not matched",
-        "Only this score is known and not the data points it is made of: it is of all of them, "
-        "while the other scores of the table are of the data points that all others have.",
+        "Only the score is known, without its data points, so it covers all of them. The other "
+        "scores of the table cover the data points that they have in common.",
     ),
     "no_common_cells": (
         "no common data points",
-        "The contenders of this table have no data points in common that this score could be made "
-        "of: each score is of all its own.",
+        "The entries of this table have no data points in common for this score. Each score covers "
+        "all of its own.",
     ),
     "unit_unexplained": (
         "KB of 1,000 or 1,024",
-        "Nobody said whether KB, MB and GB are of 1,000 or of 1,024 bytes here: beside the other "
-        "rows the score may be off by 2.4% (KB), 4.9% (MB) or 7.4% (GB).",
+        "It is not known whether KB, MB and GB are of 1,000 or of 1,024 bytes here. Against the "
+        "other rows the score may be off by 2.4% (KB), 4.9% (MB) or 7.4% (GB).",
     ),
     "not_comparable": (
         "not ranked",
-        "Nobody said whether more or less of this unit is better, or a value is negative: "
-        "the rows are shown and not ranked.",
+        "It is not known whether more or less of this unit is better, or a value is negative. The "
+        "rows are shown but not ranked.",
     ),
 }
 FILTERS = {entry.name: entry.any_words for entry in fields.FILTERS} | {

@@ -37,7 +37,7 @@ from fsbench_web.studies.scores.source_runs import (
 )
 
 TOO_MANY_TO_MATCH = (
-    "These are too many numbers to be scored anew over the data points that all have: choose fewer "
+    "These are too many numbers to score again over the data points that all have. Choose fewer "
     "tests, studies or configurations, or leave matched out."
 )
 

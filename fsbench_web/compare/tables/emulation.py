@@ -51,8 +51,8 @@ class Notice:
 SENTENCES = {
     ONLY: "Everything shown was emulated: for function, not for speed.",
     WITH: (
-        "Emulated results are shown beside real ones: they are for function, not for speed, and "
-        "no difference to them means anything."
+        "Emulated results are shown next to real ones. They are for function, not for speed: a "
+        "difference to them means nothing."
     ),
 }
 

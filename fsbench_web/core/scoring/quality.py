@@ -53,24 +53,23 @@ FLAGS: dict[str, Flag] = {
     BUFFERED: Flag(
         "buffered",
         "not reached by direct I/O",
-        "The run asked for direct I/O, which does not reach IOzone's fwrite, refwrite, fread and "
-        "refread: these write and read through the buffered streams of the C library, and so "
-        "through the page cache.",
+        "The run asked for direct I/O, but IOzone's fwrite, refwrite, fread and refread use the "
+        "buffered streams of the C library, and so the page cache.",
     ),
     OUTLIER: Flag(
         "outlier",
         "far off in one repeat",
-        "One repeat of it is far from the others, beside how much these scatter.",
+        "One repeat is far from the others, given how much these scatter.",
     ),
     SPIKE: Flag(
         "lone spike",
         "a lone spike",
-        "The best stands alone: no neighbour in block or file size reaches two thirds of it.",
+        "No neighbour in block or file size reaches two thirds of the best.",
     ),
     UNSTEADY: Flag(
         "not steady",
         "of a test that never became steady",
-        "The tool was to stop when its rate was steady, and reached the end of its time before.",
+        "The tool reached its time limit before its rate was steady.",
     ),
     CONTENDED: Flag(
         "contended",
@@ -81,13 +80,13 @@ FLAGS: dict[str, Flag] = {
         "drifted",
         "of a repeat while the machine drifted",
         "The reference configuration of the job had changed by 5% or more around one of the "
-        "repeats: the machine was not the same, or the reference scatters that much by itself.",
+        "repeats. Either the machine changed, or the reference scatters that much.",
     ),
     BUSY: Flag(
         "busy machine",
         "of a repeat on a busy machine",
-        "The machine was busy with other work when one of the repeats began: its load average, "
-        "without what an earlier benchmark left in it, was above 0.5 a processor.",
+        "The machine was busy with other work when one of the repeats began. Its load average, "
+        "less what an earlier benchmark left in it, was above 0.5 a processor.",
     ),
     SWAPPED: Flag(
         "may have swapped",

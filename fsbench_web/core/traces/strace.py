@@ -263,7 +263,7 @@ class _Reader:
             has_flags = call.endswith("v2")
             match = (_OFFSET_AND_FLAGS if has_flags else _OFFSET).search(arguments[-_TAIL:])
             if match is None:
-                self.found.skipped["calls whose offset cannot be read"] += 1
+                self.found.skipped["calls with an unreadable offset"] += 1
                 return
             offset = int(match[1])
         else:

@@ -70,7 +70,7 @@ class Mongo(Workload):
         ),
         Parameter(
             "remount",
-            "Mount anew before each phase",
+            "Remount before each phase",
             Kind.FLAG,
             default=True,
             help="So that no phase finds in the cache what the one before has left.",

@@ -59,7 +59,7 @@ class PostMark(Workload):
         ),
         Parameter(
             "remount",
-            "Mount anew before each load",
+            "Remount before each load",
             Kind.FLAG,
             default=True,
             help="So that no load begins with what the one before left in the cache.",

@@ -239,8 +239,8 @@ class JobOptions(BaseModel):
     )
     run_again: StrictInt = Field(
         default=DEFAULT_RUN_AGAIN,
-        description="how often in a row a run that was interrupted (its worker, host or daemon "
-        f"died) is run again by itself, 0 to {MOST_RUN_AGAIN}",
+        description="how often in a row fsbench retries an interrupted run (its worker, host or "
+        f"daemon died), 0 to {MOST_RUN_AGAIN}",
     )
     until: RepeatTarget | None = Field(
         default=None, description="instead of a fixed number of repeats"

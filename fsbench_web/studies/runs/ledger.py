@@ -248,7 +248,7 @@ def chart(history: Ledger) -> Any:
     return lines.curves(
         drawn,
         "% of the first",
-        "What the LUN does by itself, probe after probe",
+        "Speed of the LUN itself, probe after probe",
         "Probe",
         {float(index): f"{row.at:%m-%d %H:%M}" for index, row in enumerate(oldest_first)},
         scale=lines.LINEAR,

@@ -318,7 +318,7 @@ def test_flags_are_footnotes():
     ).decode()
     assert "| a (a) |" in text
     assert "| b (a, b) |" in text
-    assert "- (a) partial: The score is made of fewer data points" in text
+    assert "- (a) partial: The score has fewer data points" in text
     assert "- (b) z: " in text
 
 

@@ -117,7 +117,7 @@ def test_a_run_is_read_with_as_many_queries_as_several(
 def test_a_drawing_has_a_value_for_each_interval_and_its_units() -> None:
     with pytest.raises(ValueError, match="every interval"):
         figures.latencies({"p50": ([1.0], [1.0, 2.0], [1, 1])}, "ns", "A")
-    with pytest.raises(ValueError, match="told apart"):
+    with pytest.raises(ValueError, match="too many to distinguish"):
         figures.latencies({str(number): ([], [], []) for number in range(99)}, "ns", "A")
     count = MOST_KEPT
     seconds = [float(second) for second in range(count)]

@@ -98,12 +98,12 @@ def test_it_takes_one_query_more(unequal, django_assert_num_queries):
 
 def test_too_many_numbers_are_refused_in_words(unequal, monkeypatch, client):
     monkeypatch.setattr(cells, "MOST_MATCHED", 5)
-    with pytest.raises(SpecError, match="choose fewer"):
+    with pytest.raises(SpecError, match="Choose fewer"):
         delta_tables(MATCHED)
     assert client.get("/compare/?matched=1").status_code == 400
     assert "Too many numbers" in client.get("/compare/cells/write/").content.decode()
     monkeypatch.setattr(tables, "MOST_LISTED", 1)
-    with pytest.raises(SpecError, match="choose fewer"):
+    with pytest.raises(SpecError, match="Choose fewer"):
         delta_tables(MATCHED)
 
 

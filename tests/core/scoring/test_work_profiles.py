@@ -125,14 +125,14 @@ def test_what_lacks_a_cell_has_no_score(missing):
 
 @pytest.mark.parametrize("value", [0.0, -1.0, nan, inf])
 def test_what_has_no_logarithm_has_no_score(value):
-    with pytest.raises(ScoreUnavailable, match="of which there is no ratio"):
+    with pytest.raises(ScoreUnavailable, match="which has no ratio"):
         combined(MIXED, values(100, value, 1), LOWER)
 
 
 def test_a_zero_counts_in_a_repeat_that_lacks_another_cell_too():
     some = values(100, 200, 1)
     some[LARGE]["2"] = 0.0
-    with pytest.raises(ScoreUnavailable, match="is 0, of which there is no ratio"):
+    with pytest.raises(ScoreUnavailable, match="is 0, which has no ratio"):
         combined(MIXED, some, LOWER)
 
 

@@ -234,7 +234,7 @@ def _refuse_units(entry: Entry, measures: Mapping[str, Measure], profile: Profil
             )
     dimensions = {measures[test].dimension for test in profile.tests if test in measures}
     if profile.together != RATIO and len(dimensions) > 1:
-        raise ScoreUnavailable("its parts have several units, of which no amount of work is made")
+        raise ScoreUnavailable("its parts have several units, which make no amount of work")
 
 
 def _rows(

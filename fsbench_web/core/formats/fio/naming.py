@@ -342,7 +342,7 @@ def is_sum_of_several(entry: JsonObject, name: str, options: Mapping[str, str]) 
 def several_jobs(name: str, names: Sequence[str] = ()) -> str:
     """What to say of such an entry; ``names`` of its jobs where they are known."""
     which = f" ({', '.join(names)})"[:200] if names else ""
-    said = "" if names else ", of which fio prints the options of the last alone"
+    said = "" if names else ", and fio prints the options of the last only"
     return (
         f"{name} is the sum of several jobs{which} by group_reporting{said}: what each of them did "
         "is unknown. Put new_group or stonewall into each job, or leave group_reporting out."

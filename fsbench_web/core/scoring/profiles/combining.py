@@ -89,7 +89,7 @@ def level_of(
 
 def _refuse_no_speed(demand: RequiredCell, value: float) -> None:
     if not isfinite(value) or value <= 0:
-        raise ScoreUnavailable(f"{demand.words} is {value:g}, of which there is no ratio")
+        raise ScoreUnavailable(f"{demand.words} is {value:g}, which has no ratio")
 
 
 def repeat_names(

@@ -81,8 +81,8 @@ _VERSIONS: Sequence[Profile] = (
             _part("random_write", 25, (64, 256), (_GB, 4 * _GB)),
         ),
         "Images of virtual disks: most operations are small, most bytes are in large ones.",
-        "Tintri, Data dive: Read and write sizes in virtualized environments (2,000 systems): "
-        "operations of 4 KB dominate, reads of 8 KB are common, and most bytes are in 64 and 256 "
+        "Tintri, Data dive: Read and write sizes in virtualized environments (2,000 systems). "
+        "Operations of 4 KB dominate, reads of 8 KB are common, and most bytes are in 64 and 256 "
         "KB. Equal weights are an assumption.",
         "virtual-machines",
         1,

@@ -66,7 +66,7 @@ def cache_mb(label: str, default: int = 128) -> Parameter:
 
 REMOUNT = Parameter(
     "remount",
-    "Mount anew before each load",
+    "Remount before each load",
     Kind.FLAG,
     default=True,
     help="So that no load begins with what the one before left in the cache.",

@@ -62,7 +62,7 @@ class SqliteTransactions(TimedWorkload):
         warm_up(5),
         Parameter(
             "remount",
-            "Mount anew before each journal",
+            "Remount before each journal",
             Kind.FLAG,
             default=True,
             help="So that none begins with what the one before left in the cache.",

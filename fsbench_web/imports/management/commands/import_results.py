@@ -34,7 +34,7 @@ _TEXTS = {
 _CHOICES = {
     "blocks": (
         (FOLDERS,),
-        "folders: files in folders of the same name were measured beside each other",
+        "folders: files in folders of the same name are one round of runs",
     ),
     "kilobyte": (
         ("1000", "1024"),

@@ -28,8 +28,7 @@ class Command(SiteCommand):
             "--kept-as",
             type=Path,
             metavar="PLACE",
-            help="whoever calls this moves it to that place, and then says with --note whether it "
-            "is there",
+            help="you move it to that place, and then say with --note whether it is there",
         )
         parser.add_argument(
             "--note",
