@@ -188,3 +188,9 @@ def test_files_that_are_named_are_there(path: str) -> None:
 def test_options_of_job_files_are_those_that_are_let_through() -> None:
     (listed,) = re.findall(r"^`allrandrepeat`.*$", _read("docs/workloads.md"), re.M)
     assert set(re.findall(r"`(\w+)`", listed)) == OPTIONS.keys()
+
+
+def test_documents_and_changelog_are_short() -> None:
+    """As ``wc -w`` counts words, with the bars of tables."""
+    files = [ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")]
+    assert sum(len(path.read_text().split()) for path in files) <= 35_000
