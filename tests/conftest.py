@@ -134,7 +134,7 @@ LANES = {
 }
 # Of what is in no lane the first, each file by itself: a process that begins one of them when the
 # others have nothing left to do would keep them waiting for a minute.
-LONG = ("test_rights.py", "api/protocol/test_schema.py", "client/")
+LONG = ("test_documented_commands.py", "test_rights.py", "api/protocol/test_schema.py", "client/")
 
 
 class Lanes(LoadScopeScheduling):  # type: ignore[misc]

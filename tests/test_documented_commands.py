@@ -1,4 +1,8 @@
-"""Each shell command in the documents is one that its program accepts."""
+"""Each shell command in the documents is one that its program accepts, and runs.
+
+Those that cannot run on a machine of the tests are in ELSEWHERE, with the test that runs them or
+the reason why none does.
+"""
 
 import re
 import shlex
@@ -17,6 +21,7 @@ from django.core.management.base import CommandError
 
 from fsbench_web.api.main import api
 from tests.client.conftest import CLIENT
+from tests.documented_site import WORKER, Installation, installation
 
 ROOT = Path(settings.BASE_DIR)
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -66,6 +71,26 @@ def commands(text: str) -> Iterator[list[str]]:
     yield words
 
 
+# Of inline code that names a program or a command of it, and is no whole command.
+MENTIONS = {"manage.py", "manage.py COMMAND", "fsbench", "make targz-pkg", "make bzImage"}
+MENTIONS |= {
+    f"fsbench {name}" for name in ("check", "check --github", "compare", "import", "submit")
+}
+# What a reader writes for the words in capitals; numbers are those of a run that is done.
+VALUES = {
+    **{"PATH...": "results", "FILE": "job.yaml", "DOCUMENT": "job.yaml", "FORMAT": "csv"},
+    **{"USERNAME": "ada", "NAME": "ada", "LUN": "lun0", "WORKER": WORKER, "HARDWARE": "array"},
+    **{"B": "ext4", "N": "1"},
+}
+VALUES_OF = {"drain": {"NAME": WORKER}, "close_account": {"NAME": "eve"}}
+# What makes a command whole that the documents shorten.
+ADDED = {
+    "curl ...": ("-H", "Authorization: Bearer $TOKEN", "-F", "study=Sheet"),
+    "fsbench check": ("--study", "nightly"),
+    "fsbench submit job.yaml": ("--yes-erase", "lun0"),
+}
+
+
 def documented() -> list[Any]:
     found = {}
     for path in DOCUMENTS:
@@ -75,9 +100,13 @@ def documented() -> list[Any]:
         shell = [block for language, block in blocks if language == "sh"]
         shell += re.findall(r"^\$ (.+)$", text, re.M)
         shell += re.findall(r"^ {4,}((?:\./)?manage\.py .+)$", text, re.M)
+        inline = re.findall(r"`((?:\./)?(?:manage\.py|fsbench|make)(?: [^`\n]+)?)`", text)
+        shell += [code for code in inline if code.removeprefix("./") not in MENTIONS]
         for words in (words for block in shell for words in commands(block) if words):
-            found[f"{path.stem}: {' '.join(words)[:70]}"] = words
-    assert len(found) > 70
+            study = {"S": f"{path.stem} {words[0]}"}
+            values = VALUES | study | VALUES_OF.get(words[min(1, len(words) - 1)], {})
+            found[f"{path.stem}: {' '.join(words)[:70]}"] = [values.get(one, one) for one in words]
+    assert len(found) > 110
     return [pytest.param(words, id=name) for name, words in found.items()]
 
 
@@ -198,3 +227,99 @@ def test_a_wrong_command_is_found(text: str, monkeypatch: pytest.MonkeyPatch) ->
     *_, words = commands(text)
     with pytest.raises(REFUSALS):
         check(words)
+
+
+# Where a command runs that is not run here: in another test, or nowhere for this reason.
+ELSEWHERE = {
+    "make run": "tests/first_start/test_readme.py",
+    "make test": "it is these tests",
+    "make format": "it writes into the checkout",
+    "make lint": "tests/test_make_test.py",
+    "make lock": "it asks the package index for new versions",
+    "make audit": "it asks the package index for new versions",
+    "make clean": "it removes the environment of these tests",
+    "make image": "tests/services/image.py",
+    "make tools": "tests/test_install_tools.py",
+    "pip install": "tests/client/test_installed.py",
+    "docker": "tests/deploy/test_stack.py",
+    "sudo deploy/build": "tests/deploy/test_debian_base.py",
+    "deploy/": "tests/deploy/test_systemd.py",
+    "systemctl": "tests/deploy/test_systemd.py",
+    "journalctl": "tests/deploy/test_systemd.py",
+    "sh deploy/environment.sh": "tests/deploy/test_environment.py",
+    ".venv/bin/python -m compileall": "tests/deploy/test_environment.py",
+    ".ci/run": "it runs these tests in a root of its own",
+    "python3 -m tests.services.bare_ci": "it runs these tests in a root of its own",
+    **dict.fromkeys(
+        ("apt-get", "useradd", "install", "cp deploy/systemd", "chmod 600 /etc"),
+        "it changes the machine",
+    ),
+    **dict.fromkeys(
+        ("cd", "exit", "export", "umask", "printf", "cat"), "it is a word of the shell"
+    ),
+    "git clone": "its address is the reader's",
+    "gh": "it writes to GitHub",
+    "manage.py guest_kernel": "tests/runner/guests/test_kernels.py",
+    "manage.py serve": "tests/documented_site.py",
+    "manage.py worker": "tests/documented_site.py",
+    "manage.py importer": "tests/imports/test_large.py",
+    "manage.py migrate": "the page says not to use it",
+    "manage.py createsuperuser": "tests/documented_site.py",
+    "manage.py changepassword": "tests/accounts/test_host_commands.py",
+    "fsbench watches confirm": "tests/client/test_over_time.py",
+    "fsbench cancel": "tests/client/test_run.py",
+    "fsbench pause": "tests/client/test_steering.py",
+}
+
+
+def elsewhere(words: list[str]) -> str:
+    """The beginning of the command in ELSEWHERE; "" if it runs here."""
+    text = " ".join(words).removeprefix("./")
+    return next((name for name in ELSEWHERE if f"{text} ".startswith(name)), "")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    with installation(tmp_path_factory.mktemp("site")) as site:
+        yield site
+
+
+def here() -> list[Any]:
+    """Each command that runs here, once for all documents."""
+    found = {tuple(each.values[0]): each for each in reversed(documented())}
+    return [each for words, each in reversed(found.items()) if not elsewhere(list(words))]
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("words", here())
+def test_it_runs(site: Installation, words: list[str]) -> None:
+    text = " ".join(words)
+    more, stdin = {}, ""
+    if text.startswith("fsbench submit job.yaml"):
+        luns = [words[place + 1] for place, word in enumerate(words) if word == "--yes-erase"]
+        site.write_job("Written", *luns or ["lun0"])
+    elif text.startswith("manage.py submit_job"):
+        site.write_job("By hand", "lun0")
+    elif "/triggers/7/" in text:
+        site.make_trigger()
+        words = [word.replace("/7/", "/1/") for word in words]
+    elif words[1:2] == ["luns"]:
+        site.settle()
+    elif words[1:2] == ["restore"]:
+        more = {"FSBENCH_DATA": str(site.folder / "restored")}
+    elif text == "fsbench login":
+        stdin = site.variables["TOKEN"]
+    for beginning, added in ADDED.items():
+        if text.startswith(beginning) and added[0] not in words:
+            words = [*words, *added]
+    typed = [site.typed(word) for word in words if word != "..."]
+    if words[0] == "curl" and "-f" not in words:
+        typed.insert(1, "--fail-with-body")
+    site.run(*typed, more=more, stdin=stdin)
+
+
+def test_what_runs_elsewhere_is_documented_and_the_tests_are_there() -> None:
+    found = {elsewhere(each.values[0]) for each in documented()} - {""}
+    assert found == set(ELSEWHERE)
+    tests = [where for where in ELSEWHERE.values() if where.startswith("tests/")]
+    assert all((ROOT / where).exists() for where in tests)
