@@ -96,7 +96,7 @@ document.addEventListener("htmx:afterSettle", () => setUpForm());
 let used = null;
 document.addEventListener("htmx:beforeSwap", (event) => {
   const field = event.detail.target.contains(document.activeElement) ? document.activeElement : null;
-  used = field && { name: window.fsbenchLive.nameOf(field), place: field.closest("[id]")?.id };
+  used = field && { name: window.fsbenchLive.nameOf(field), place: field.closest("[id]:not([id^='options-'])")?.id };
 });
 document.addEventListener("htmx:afterSettle", () => {
   const form = find("[data-job-form]");

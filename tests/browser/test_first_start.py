@@ -52,9 +52,9 @@ def test_the_form_becomes_usable_under_the_eyes_of_whoever_has_it_open(operator:
     expect(page.locator("input[name=fs]:checked")).to_have_count(0)
     expect(page.locator("input[name=workload]:checked")).to_have_count(0)
     title = page.get_by_label("Title of the new study")
+    page.locator("#form-advanced > summary").click()
     title.fill("Mine")
     page.get_by_role("spinbutton", name="Repeats", exact=True).fill("3")
-    page.locator("#form-advanced > summary").click()
     page.locator("#form-steered > summary").click()
     page.locator("#id-seed").fill("1")
 

@@ -60,11 +60,11 @@ def test_only_chosen_workloads_are_sent(watcher: Page, complaints: list[str]) ->
     page.get_by_role("radio", name=re.compile("disk1")).check()
     expect(page.locator("input[name=fs]:checked")).to_have_count(2)  # ext4 and XFS, as suggested
     page.locator("input[name=fs][value='ext4.1']").uncheck()
+    page.locator("#form-advanced > summary").click()
     page.locator("input[name=workload][value=iozone-direct]").check()
     expect(page.locator("#parameters-iozone-direct")).to_be_visible()
     page.locator("input[name=workload][value=iozone-messages]").uncheck()
     expect(page.locator("#parameters-iozone-messages")).to_be_hidden()
-    page.locator("#form-advanced > summary").click()
     page.locator("#form-steered > summary").click()
     page.locator("#id-reference").select_option("xfs.1")
     page.get_by_label("Title of the new study").fill("Direct")

@@ -51,6 +51,7 @@ def submit_ext4_and_xfs(page: Page, study: str) -> None:
     page.goto("/runs/new/?workload=iozone-small")
     for filesystem in ("ext4", "xfs"):
         page.locator(f"input[name=fs][value='{filesystem}.1']").check()
+    page.locator("#form-advanced > summary").click()
     page.locator("#values-iozone-small > summary").click()
     page.locator("[name='iozone-small.maximum_record_kb']").select_option(label="8 KB")
     page.locator("[name='iozone-small.maximum_file_kb']").select_option(label="128 KB")

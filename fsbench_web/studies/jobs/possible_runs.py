@@ -17,6 +17,7 @@ from fsbench_web.catalog.workers.setup import WorkerSetup, worker_setup
 from fsbench_web.catalog.workers.shared_disks import note_other_use
 from fsbench_web.catalog.workers.states import BUSY_EVERY_S, IDLE_EVERY_S, SETUP_EVERY_S
 from fsbench_web.core.workloads import ParameterError, Workload, workload_of
+from fsbench_web.core.workloads.base import QUESTIONS
 from fsbench_web.core.workloads.registry import check_changes
 from fsbench_web.studies.jobs.checks import space, workload
 from fsbench_web.studies.jobs.forms.job_form import JobForm
@@ -29,10 +30,12 @@ MOST_FILESYSTEMS = 2
 # Most workloads need files.
 _FOR_THOSE_WHO_ASK = ("raw",)
 _FILESYSTEMS = ("ext4", "xfs", "btrfs", "ext3", "ext2")
-# The first possible one is ticked: a minute or so on any disk. The first two use direct I/O and so
-# measure the disk; the others are for workers without fio and IOzone, or without O_DIRECT.
+# The first possible one is ticked, and the form shows the first of each question. Each takes a
+# minute or so on any disk. The first three use direct I/O and so measure the disk; the others are
+# for workers without fio and IOzone, or without O_DIRECT.
 USUAL_WORKLOADS = (
     "fio-8k-small",
+    "fio-stream-small",
     "iozone-messages",
     "random-access-small",
     "filemark-small",
@@ -135,6 +138,16 @@ def presets(form: JobForm, lun: Lun | None) -> list[PresetFields]:
         )
         for preset in all_presets
     ]
+
+
+def picked(presets: Sequence[PresetFields]) -> list[PresetFields]:
+    """The chosen presets and the usual one of each question that can be run, by question."""
+    possible = {each.preset.slug: each for each in presets if each.fits and not each.problems}
+    usual: dict[str, PresetFields] = {}
+    for preset in filter(None, map(possible.get, USUAL_WORKLOADS)):
+        usual.setdefault(preset.preset.answers, preset)
+    shown = [each for each in presets if each.is_chosen or each in usual.values()]
+    return sorted(shown, key=lambda each: QUESTIONS.index(each.preset.answers))
 
 
 def leave_out(form: JobForm, all_presets: Iterable[PresetFields]) -> list[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """Submitting runs: a form in the address, a review of what will follow, a confirmation."""
 
 import secrets
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -38,6 +39,7 @@ from fsbench_web.studies.jobs.checks.method import (
     why_not_traced,
 )
 from fsbench_web.studies.jobs.forms import job_form
+from fsbench_web.studies.jobs.forms.configuration_fields import FilesystemGroup
 from fsbench_web.studies.jobs.forms.configuration_fields import offered_layers as layers_offered
 from fsbench_web.studies.jobs.forms.options import STEERING, by_field
 from fsbench_web.studies.jobs.forms.workload import by_question
@@ -125,7 +127,7 @@ def _form_page(
     if is_new:
         _choose_only_lun(form, cards)
     lun = next((card.lun for card in cards if str(card.lun.pk) == form.lun), None)
-    context = {
+    context: dict[str, Any] = {
         "may_upload": rights.may(request.user, rights.Action.UPLOAD),
         "form": form,
         "lun_cards": cards,
@@ -144,10 +146,16 @@ def _form_page(
         **_possible_context(cards),
     }
     is_other = is_new and len(form.schedulers) > 1
-    context["advanced_count"] = form.changed_count + is_other
+    groups: list[FilesystemGroup] = context["filesystems"]
+    variants = [variant for group in groups for variant in group.variants if variant.is_chosen]
+    tuned = sum(bool(variant.in_words) for variant in variants)
+    changed = sum(bool(preset.changed) for preset in context["picks"] if preset.is_chosen)
+    context["advanced_count"] = form.changed_count + is_other + tuned + changed + bool(form.study)
     wrong = set(by_field(refused.by_part)) if refused else set()
     context["is_advanced_open"] = bool(
-        wrong - _ALWAYS_SHOWN or request.headers.get("HX-Trigger-Name") in ("executor", "kernel")
+        wrong - _ALWAYS_SHOWN
+        or ("workload" in wrong and changed)
+        or request.headers.get("HX-Trigger-Name") in _IN_ADVANCED
     )
     return render(request, "studies/job_form.html", context, status=200 if is_new else 422)
 
@@ -183,9 +191,11 @@ _LIMITS = {
 
 
 _ALWAYS_SHOWN = {
-    *("lun", "configurations", "journals", "stacks", "workload", "repeats", "race", "study"),
+    *("lun", "configurations", "workload", "repeats", "race"),
 }
 """The parts of the form that are not folded under Advanced."""
+_IN_ADVANCED = ("executor", "kernel", "add", "remove_variant")
+"""What is used under Advanced and fetches the form again."""
 
 
 def _choose_only_lun(form: job_form.JobForm, cards: list[possible_runs.LunCard]) -> None:
@@ -255,6 +265,7 @@ def _workloads(form: job_form.JobForm, lun: Lun | None, *, is_asked: bool) -> di
     ticked = (problem for preset in presets if preset.is_chosen for problem in preset.problems)
     return {
         "questions": by_question(presets),
+        "picks": possible_runs.picked(presets),
         "left_out": left_out,
         "missing": list(dict.fromkeys(ticked)),
         "race_tests": race_checks.tests_of(form.workloads[:1]),

@@ -125,6 +125,14 @@ class QuestionGroup:
     def chosen(self) -> int:
         return sum(workload.chosen for workload in self.workloads)
 
+    @property
+    def fitting(self) -> str:
+        """The largest preset that has room on the LUN; "" for none."""
+        presets = [preset for workload in self.workloads for preset in workload.presets]
+        fitting = [preset for preset in presets if preset.fits]
+        largest = max(fitting, key=lambda preset: preset.space_bytes, default=None)
+        return largest.preset.title if largest else ""
+
 
 def shown_presets(
     chosen: Container[str], changed_texts: Mapping[str, Mapping[str, str]]
