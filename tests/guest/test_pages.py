@@ -81,7 +81,7 @@ def test_the_form_offers_what_the_chosen_kernels_can(disk: Lun, signed_in: Clien
     assert notes["bfq"] == "only with debian-6.1"
     assert notes["none"] == "noop in own-2.6"
     # Without a choice the first that can be booted.
-    assert signed_in.get(address).context["form"].kernels == ["debian-6.1"]
+    assert signed_in.get(address).context["form"]["kernels"] == ["debian-6.1"]
     assert "Emulated guests: they show function, not speed." not in text
     announced(accelerator="emulated", accelerator_reason=EMULATED)
     assert (
@@ -92,10 +92,10 @@ def test_the_form_offers_what_the_chosen_kernels_can(disk: Lun, signed_in: Clien
 def test_the_usual_memory_is_no_more_than_a_worker_can_give(disk: Lun, signed_in: Client) -> None:
     announced(most_memory_bytes=512 * 2**20, most_cpus=1)
     form = signed_in.get(f"/runs/new/?lun={disk.pk}&executor=guest").context["form"]
-    assert (form.guest_memory_mib, form.guest_cpus) == ("512", "1")
+    assert (form["guest_memory_mib"], form["guest_cpus"]) == ("512", "1")
     address = f"/runs/new/?lun={disk.pk}&executor=guest&guest_memory_mib=700&guest_cpus=4"
     form = signed_in.get(address).context["form"]
-    assert (form.guest_memory_mib, form.guest_cpus) == ("700", "4")
+    assert (form["guest_memory_mib"], form["guest_cpus"]) == ("700", "4")
 
 
 def test_what_stands_against_guests_leads_to_the_workers_page(disk: Lun, signed_in: Client) -> None:

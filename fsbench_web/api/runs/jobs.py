@@ -32,7 +32,6 @@ from fsbench_web.core.stats.bisecting import Bisection
 from fsbench_web.core.stats.racing import ENDED
 from fsbench_web.studies.jobs import estimates, listing, lookup, submit_warnings
 from fsbench_web.studies.jobs.documents import text as job_document
-from fsbench_web.studies.jobs.planned_runs import time_limit_s
 from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.jobs.submitting import confirmation_text, planned, submit
 from fsbench_web.studies.models import Job, RunState
@@ -111,7 +110,7 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> With:
         estimated_known_s=total.known_s,
         at_least_s=estimates.at_least_s(runs, run_estimates),
         runs_not_known=total.unknown,
-        time_limit_s=time_limit_s(spec, runs),
+        time_limit_s=plan.time_limit_s,
         left_out_then=[
             {"run": None, "block": block, "configuration": label}
             for block, label in (plan.window.labels if plan.window else ())

@@ -345,6 +345,11 @@ def _guest_scheduler_problem(kernel: GuestKernel, scheduler: str) -> str:
     return ""
 
 
+def missing_tools(worker: Worker, tools: Iterable[str]) -> Iterator[str]:
+    """The tools that the worker lacks, a sentence each."""
+    yield from filter(None, (missing_tool(worker, tool) for tool in tools))
+
+
 def missing_tool(worker: Worker, tool: str) -> str:
     """Why this worker cannot run this benchmark tool, or ""."""
     ability = worker.capabilities.get("tools", {}).get(tool)

@@ -40,7 +40,7 @@ from fsbench_web.core.stats.verdicts import (
 from fsbench_web.core.units import lower_is_better
 from fsbench_web.core.versions import version_key
 from fsbench_web.platform import clock, limits
-from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
+from fsbench_web.studies.jobs.features.repeats import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.forms.job_form import prefilled
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.repeating import configurations_of, repeating_job

@@ -13,8 +13,8 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.core.stats.auditing import HANDICAP_PERCENT, ROUNDS, Audit, Values
 from fsbench_web.core.stats.intervals import mean
 from fsbench_web.core.workloads import ParameterError, workload_of
-from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
-from fsbench_web.studies.jobs.checks.race import measures
+from fsbench_web.studies.jobs.features.race import measures
+from fsbench_web.studies.jobs.features.repeats import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.forms.job_form import prefilled
 from fsbench_web.studies.jobs.repeating import repeating_job
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, LimitsSpec

@@ -3,65 +3,58 @@
 This checks what the worker announced; the worker checks again before it erases.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
 
 from fsbench_web.accounts import rights
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
-from fsbench_web.core.numbers import duration
 from fsbench_web.core.traces.tracers import joined
 from fsbench_web.platform import clock
 from fsbench_web.platform.names import slug_of
-from fsbench_web.studies.jobs import estimates, new_study
-from fsbench_web.studies.jobs.checks import clients as client_checks
+from fsbench_web.studies.jobs import new_study
 from fsbench_web.studies.jobs.checks import configuration as configuration_checks
-from fsbench_web.studies.jobs.checks import machines
 from fsbench_web.studies.jobs.checks import workload as workload_checks
-from fsbench_web.studies.jobs.checks.machines import LeftOut
-from fsbench_web.studies.jobs.checks.method import check_method, check_repeats, first_of_blocks
-from fsbench_web.studies.jobs.checks.race import check_race
-from fsbench_web.studies.jobs.planned_runs import Plan, PlannedRun, planned_run, time_limit_s
+from fsbench_web.studies.jobs.features import guest, limits
+from fsbench_web.studies.jobs.features.probe import first_of_blocks
+from fsbench_web.studies.jobs.features.times import check_window, window_of
+from fsbench_web.studies.jobs.parts import LeftOut
+from fsbench_web.studies.jobs.planned_runs import Plan, PlannedRun, planned_run
 from fsbench_web.studies.jobs.problems import Problems
-from fsbench_web.studies.jobs.spec import JobSpec
+from fsbench_web.studies.jobs.spec import FEATURES, JobSpec
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.runs.races.standing import MOST_RUNS
-from fsbench_web.studies.runs.windows import forecast, words
-from fsbench_web.studies.runs.windows.forecast import Window
 from fsbench_web.studies.sequence import Slot, sequence
 
-MOST_AHEAD = timedelta(days=366)
-# Whoever reviews a job and types the name of the LUN takes a while.
-JUST_PAST = timedelta(minutes=5)
+# What a run may take beside its benchmark, where its job sets no limit: mkfs on a large slow
+# disk, writing back, waiting for the device.
+AROUND_BENCHMARK_S = 6 * 3600
 
 
 def checked_plan(spec: JobSpec, problems: Problems) -> Plan | None:
     """The plan, or None with at least one problem noted. A plan may come with problems too."""
     lun = _checked_lun(spec, problems)
     neighbours = configuration_checks.neighbours(lun)
-    hosts = machines.hosts_of(spec, lun, problems)
+    hosts = limits.hosts_of(spec.limits, lun, spec.guest is not None, problems)
+    if spec.guest is not None:
+        hosts = guest.hosts_of(spec.guest, lun, problems)
     workloads = workload_checks.checked_workloads(spec, lun, neighbours, problems)
-    hosts = client_checks.with_clients(hosts, spec, lun, workloads, problems)
+    hosts = spec.with_clients(hosts, lun, workloads, problems)
     configurations, reference = configuration_checks.checked_configurations(
         spec, lun, neighbours, problems
     )
     study = _checked_study(spec, problems)
     _check_grants(lun, neighbours, [*spec.journals, *spec.members], problems)
-    check_method(spec, lun, workloads, problems)
-    now = clock.now()
-    check_times(spec, now, problems)
-    if spec.race is not None:
-        check_race(spec, workloads, problems)
-    else:
-        check_repeats(spec, workloads, problems)
+    for feature in sorted(FEATURES, key=lambda feature: feature.is_checked_last):
+        feature.check(spec, lun, workloads, problems)
     if lun is None or not workloads or not configurations or problems.by_part:
         return None
     pairs = [(wanted, host) for host in hosts for wanted in configurations]
     left_out: list[LeftOut] = []
     if spec.guest is not None:
-        pairs, left_out = machines.pairs(configurations, hosts, lun, problems)
+        pairs, left_out = guest.pairs(configurations, hosts, lun, problems)
         if reference is not None:
-            machines.pairs([reference], hosts[:1], lun, problems)
+            guest.pairs([reference], hosts[:1], lun, problems)
         if problems.by_part:
             return None
     combinations = [(*pair, workload) for workload in workloads for pair in pairs]
@@ -97,13 +90,13 @@ def checked_plan(spec: JobSpec, problems: Problems) -> Plan | None:
             )
             for slot in extra
         ]
-    window = window_of(spec, runs, now)
+    window = window_of(spec, runs, clock.now())
     check_window(window, runs, problems)
     return Plan(
         lun=lun,
         runs=runs,
         study=study,
-        time_limit_s=time_limit_s(spec, runs),
+        time_limit_s=_time_limit_s(spec, runs),
         left_out=(*spec.left_out, *left_out),
         most_runs=_most_runs(spec, len(combinations), len(runs)),
         window=window,
@@ -182,83 +175,10 @@ def _checked_study(spec: JobSpec, problems: Problems) -> Study | None:
     return None
 
 
-def check_times(spec: JobSpec, now: datetime, problems: Problems) -> None:
-    """Whether there is a time between the two, and whether it is to come."""
-    for place, moment, margin in (
-        ("start_at", spec.start_at, JUST_PAST),
-        ("stop_before", spec.stop_before, timedelta(0)),
-    ):
-        if moment is None:
-            continue
-        if moment <= now - margin:
-            leave = "start at once" if place == "start_at" else "have no end"
-            problems.add(
-                place,
-                f"{moment.isoformat()} is in the past (it is {words.time(now)} now): say a later "
-                f"time, or leave it out to {leave}.",
-            )
-        elif moment > now + MOST_AHEAD:
-            problems.add(
-                place, f"{moment.isoformat()} is more than a year ahead: say a time within a year."
-            )
-    if spec.start_at and spec.stop_before and spec.stop_before <= spec.start_at:
-        problems.add(
-            "stop_before",
-            "The job would stop before it starts: say a time to stop that is later than the "
-            "time to start.",
-        )
-
-
-def window_of(spec: JobSpec, runs: Sequence[PlannedRun], now: datetime) -> Window | None:
-    """What the times leave of a plan; None for a job without times. A few queries."""
-    if spec.start_at is None and spec.stop_before is None:
-        return None
-    begins_at = max(now, spec.start_at) if spec.start_at else now
-    if spec.stop_before is None:
-        return Window(begins_at, None, len(runs), (), 0, ())
-    items = _items(runs)
-    out = sorted(forecast.left_out(items, (spec.stop_before - begins_at).total_seconds()))
-    left = [runs[place] for place in out]
-    labels = tuple((run.repeat if run.is_counted else None, _label(run)) for run in left)
-    unknown = sum(item.duration_s is None for item in items)
-    return Window(begins_at, spec.stop_before, len(runs), tuple(out), unknown, labels)
-
-
-def check_window(window: Window | None, runs: Sequence[PlannedRun], problems: Problems) -> None:
-    """Refuse a time in which nothing of the job would be measured."""
-    if window is None or window.stop_before is None:
-        return
-    places = set(range(len(runs))) - set(window.left_out)
-    if any(runs[place].is_counted for place in places):
-        return
-    items = _items(runs)
-    first = next(place for place, run in enumerate(runs) if run.is_counted)
-    block = [item.duration_s or 0 for item in items if item.block == items[first].block]
-    room = duration((window.stop_before - window.begins_at).total_seconds())
-    takes = f"a run takes about {duration(items[first].duration_s)}"
-    if len(block) > 1:
-        takes += (
-            f", and a round of {len(block)} runs, which is begun only as a whole, about "
-            f"{duration(sum(block))}"
-        )
-    problems.add(
-        "stop_before",
-        f"Nothing of it would be begun: there are {room} from {words.time(window.begins_at)} "
-        f"to {words.time(window.stop_before)}; {takes}. Stop later, or measure less.",
-    )
-
-
-def _items(runs: Sequence[PlannedRun]) -> list[forecast.Item]:
-    """Runs in turn; without a finished run, what the parameters of the workload ask for."""
-    expected = estimates.of_planned(runs)
-    return [
-        forecast.Item(
-            str(run.repeat) if run.is_counted else "",
-            run.workload[1].estimated_s() if estimate is None else estimate.duration_s,
-        )
-        for run, estimate in zip(runs, expected, strict=True)
-    ]
-
-
-def _label(run: PlannedRun) -> str:
-    return words.OF_REFERENCE if run.is_reference else run.configuration
+def _time_limit_s(spec: JobSpec, runs: Sequence[PlannedRun]) -> int:
+    """How long each of these runs may take as a whole, in seconds; at least one run."""
+    if spec.time_limit_s:
+        return spec.time_limit_s
+    longest = max(run.workload[1].time_limit_s for run in runs) + AROUND_BENCHMARK_S
+    longest += math.ceil(max(run.boot_s[0] if run.boot_s else 0 for run in runs))
+    return longest + sum(feature.longer_s(spec, runs[0].lun) for feature in FEATURES)

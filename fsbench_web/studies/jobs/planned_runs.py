@@ -1,6 +1,5 @@
 """The runs that a checked job comes to, in turn, with the commands of each. No HTTP here."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,17 +20,11 @@ from fsbench_web.catalog.workers.machines import (
 )
 from fsbench_web.catalog.workloads.stored import workload_title
 from fsbench_web.core.workloads import MOUNT_POINT, Workload
-from fsbench_web.studies.jobs.checks import method
-from fsbench_web.studies.jobs.checks.machines import Host, LeftOut, label_of
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
+from fsbench_web.studies.jobs.parts import ConfigurationSpec, Host, LeftOut
 from fsbench_web.studies.models import Study, client_luns
 from fsbench_web.studies.runs.windows.forecast import Window
 from fsbench_web.studies.sequence import Slot
 from runner.safety import lun_identity
-
-# What a run may take beside its benchmark, where its job sets no limit: mkfs on a large slow
-# disk, writing back, waiting for the device.
-AROUND_BENCHMARK_S = 6 * 3600
 
 
 @dataclass(frozen=True)
@@ -185,16 +178,6 @@ def commands_on(
     )
 
 
-def time_limit_s(spec: JobSpec, runs: Sequence[PlannedRun]) -> int:
-    """How long each of these runs may take as a whole, in seconds; at least one run."""
-    if spec.time_limit_s:
-        return spec.time_limit_s
-    longest = max(run.workload[1].time_limit_s for run in runs) + AROUND_BENCHMARK_S
-    longest += math.ceil(max(run.boot_s[0] if run.boot_s else 0 for run in runs))
-    longest += 2 * spec.probe_s
-    return longest + method.preparation_time_limit_s(spec.preparation, runs[0].lun)
-
-
 def planned_run(
     slot: Slot,
     wanted: ConfigurationSpec | None,
@@ -214,7 +197,7 @@ def planned_run(
         filesystem=wanted.filesystem,
         options={key: str(value) for key, value in wanted.options.items()},
         scheduler=wanted.scheduler,
-        configuration=label_of(wanted),
+        configuration=wanted.label,
         lun=lun,
         journal=journal,
         members=tuple((role, neighbours[name]) for role, name in wanted.stack.members),

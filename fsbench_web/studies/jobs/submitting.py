@@ -15,8 +15,8 @@ from fsbench_web.core.scoring.repeating import RepeatTarget
 from fsbench_web.core.versions import version_key
 from fsbench_web.studies.jobs import new_study
 from fsbench_web.studies.jobs.checking import checked_plan
-from fsbench_web.studies.jobs.checks import race as race_checks
 from fsbench_web.studies.jobs.documents.writer import document_of
+from fsbench_web.studies.jobs.features.race import measure_of
 from fsbench_web.studies.jobs.planned_runs import Plan, PlannedRun
 from fsbench_web.studies.jobs.problems import JobRefused, Problems
 from fsbench_web.studies.jobs.spec import JobSpec
@@ -193,7 +193,7 @@ def _contenders(spec: JobSpec, plan: Plan) -> "list[_Key]":
 
 def _write_race(spec: JobSpec, plan: Plan, job: Job, contenders: list[str]) -> None:
     assert spec.race is not None
-    test, category = race_checks.measure_of(spec.race, plan.runs[0].workload[1])
+    test, category = measure_of(spec.race, plan.runs[0].workload[1])
     Race.objects.create(
         job=job,
         find=spec.race.find,

@@ -9,8 +9,8 @@ from fsbench_web.catalog.configurations.stacks import DATA
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import memory_words
 from fsbench_web.core.workloads import Place
-from fsbench_web.studies.jobs import estimates, planned_runs, submit_warnings, submitting
-from fsbench_web.studies.jobs.checks import race as race_checks
+from fsbench_web.studies.jobs import estimates, submit_warnings, submitting
+from fsbench_web.studies.jobs.features import race
 from fsbench_web.studies.jobs.planned_runs import Plan, PlannedRun
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import JobSpec
@@ -56,12 +56,12 @@ def review_context(
         "until": spec.until,
         "until_words": repeats.target_in_words(spec.until) if spec.until else "",
         "is_bisection": spec.is_bisection,
-        "race_words": race_checks.in_words(spec.race, runs[0].workload[1]) if spec.race else "",
+        "race_words": race.in_words(spec.race, runs[0].workload[1]) if spec.race else "",
         "preparation": spec.preparation.words(),
         "limits": _limits(runs),
         "is_random": spec.order == RANDOM,
         "job": spec,
-        "time_limit_s": planned_runs.time_limit_s(spec, runs),
+        "time_limit_s": plan.time_limit_s,
         "study_title": study.title if study else spec.new_study,
         "is_new_study": study is None,
         "waiting": runs_before([lun]).get(lun.pk, 0),

@@ -30,22 +30,18 @@ from fsbench_web.core.scoring.categories import CATEGORIES
 from fsbench_web.core.traces.tracers import TRACERS
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
 from fsbench_web.studies.jobs import possible_runs, submitting
-from fsbench_web.studies.jobs.checks import clients as client_checks
-from fsbench_web.studies.jobs.checks import race as race_checks
-from fsbench_web.studies.jobs.checks.method import (
-    MAXIMUM_REPEATS,
-    MOST_REPEATS,
-    sprandom_problem,
-    why_not_traced,
-)
+from fsbench_web.studies.jobs.features import clients, race
+from fsbench_web.studies.jobs.features.preparation import sprandom_problem
+from fsbench_web.studies.jobs.features.probe import MOST_PROBE_S
+from fsbench_web.studies.jobs.features.repeats import MAXIMUM_REPEATS, MOST_REPEATS
+from fsbench_web.studies.jobs.features.tracing import why_not_traced
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.forms.configuration_fields import FilesystemGroup
 from fsbench_web.studies.jobs.forms.configuration_fields import offered_layers as layers_offered
-from fsbench_web.studies.jobs.forms.options import STEERING, by_field
+from fsbench_web.studies.jobs.forms.options import STEERING_FIELDS, by_field
 from fsbench_web.studies.jobs.forms.workload import by_question
 from fsbench_web.studies.jobs.planned_runs import Plan
 from fsbench_web.studies.jobs.problems import JobRefused
-from fsbench_web.studies.jobs.spec import MOST_CLIENTS, MOST_PROBE_S
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.sequence import MAXIMUM_SEED
 from fsbench_web.studies.views import prefilled_forms
@@ -162,16 +158,16 @@ def _form_page(
 
 def _window_words(form: job_form.JobForm) -> str:
     """What the time to stop leaves out, as soon as it is said and the job is one; else ""."""
-    if not form.stop_before:
+    if not form["stop_before"]:
         return ""
-    seed = form.seed
+    seed = form["seed"]
     form.choose_seed()
     try:
         window = submitting.planned(form.spec()).window
     except JobRefused as refused:
         return " ".join(refused.by_part.get("stop_before", []))
     finally:
-        form.seed = seed
+        form.texts["seed"] = seed
     return window.words if window else ""
 
 
@@ -181,8 +177,8 @@ _LIMITS = {
     "maximum_repeats": MAXIMUM_REPEATS,
     "most_repeats": MOST_REPEATS,
     "categories": tuple(CATEGORIES.values()),
-    "least_hours": race_checks.LEAST_HOURS,
-    "most_hours": race_checks.MOST_HOURS,
+    "least_hours": race.LEAST_HOURS,
+    "most_hours": race.MOST_HOURS,
     "maximum_fill": MAXIMUM_FILL_PERCENT,
     "maximum_seed": MAXIMUM_SEED,
     "most_run_again": MOST_RUN_AGAIN,
@@ -215,8 +211,8 @@ def _executor(form: job_form.JobForm, lun: Lun | None, is_new: bool) -> dict[str
     if is_new and ability is not None and form.is_guest:
         form.fit(ability)
         usable = [kernel.name for kernel in ability.usable_kernels]
-        if not set(form.kernels) & set(usable):
-            form.kernels = usable[:1]
+        if not set(form["kernels"]) & set(usable):
+            form.texts["kernels"] = usable[:1]
     kernels = form.chosen_kernels(ability)
     names = list(lun.schedulers) if lun else []
     if form.is_guest:
@@ -268,7 +264,7 @@ def _workloads(form: job_form.JobForm, lun: Lun | None, *, is_asked: bool) -> di
         "picks": possible_runs.picked(presets),
         "left_out": left_out,
         "missing": list(dict.fromkeys(ticked)),
-        "race_tests": race_checks.tests_of(form.workloads[:1]),
+        "race_tests": race.tests_of(form.workloads[:1]),
     }
 
 
@@ -314,14 +310,16 @@ def _choices(
 
 def _clients(form: job_form.JobForm, lun: Lun | None) -> dict[str, object]:
     """The workers that can measure at the same time, each with what keeps it from that."""
-    by_name = client_checks.luns_by_name(lun)
+    by_name = clients.luns_by_name(lun)
     usual_names = {client.pk: name for name, client in reversed(by_name.items())}
     client_problems = {
-        name: next(client_checks.problems_of(lun, by_name[name]), "")
-        for name in sorted(usual_names.values())[:MOST_CLIENTS]
+        name: next(clients.problems_of(lun, by_name[name]), "")
+        for name in sorted(usual_names.values())[: clients.MOST_CLIENTS]
         if lun is not None
     }
-    chosen = [usual_names[by_name[name].pk] if name in by_name else name for name in form.clients]
+    chosen = [
+        usual_names[by_name[name].pk] if name in by_name else name for name in form["clients"]
+    ]
     return {
         "client_choices": list(client_problems.items()),
         "chosen_clients": list(dict.fromkeys(chosen)),
@@ -340,7 +338,7 @@ def _refusal(refused: JobRefused | None) -> dict[str, object]:
         if part.startswith(("order", "reference"))
         for sentence in by_part[part]
     ]
-    is_steering = bool(plan) or not STEERING.isdisjoint(by_part)
+    is_steering = bool(plan) or not STEERING_FIELDS.isdisjoint(by_part)
     return {"refused": JobRefused(by_part), "refused_plan": plan, "refused_steering": is_steering}
 
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.stats.verdicts import LEAST_BLOCKS
 from fsbench_web.studies.jobs import lookup, possible_runs
-from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
+from fsbench_web.studies.jobs.features.repeats import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.models import Job, Series, Study
 from fsbench_web.studies.views import run_details, study_continuation

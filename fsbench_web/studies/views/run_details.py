@@ -22,10 +22,11 @@ from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.figures import heatmap
 from fsbench_web.platform import limits
 from fsbench_web.studies.jobs import imported_fio, planned_runs, possible_runs
+from fsbench_web.studies.jobs.features.repeats import FORM_REPEATS
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.forms import workload as workload_form
 from fsbench_web.studies.jobs.repeating import configurations_of, repeating_job
-from fsbench_web.studies.jobs.spec import FORM_REPEATS, JobSpec, WorkloadSpec
+from fsbench_web.studies.jobs.spec import JobSpec, WorkloadSpec
 from fsbench_web.studies.models import Artefact, Run, RunState, Series
 from fsbench_web.studies.runs.shown import quality
 from fsbench_web.studies.scores import measurements

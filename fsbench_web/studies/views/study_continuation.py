@@ -12,10 +12,10 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.models import Workload as WorkloadRow
 from fsbench_web.catalog.workloads.own_workloads import offered_presets
 from fsbench_web.studies.jobs import imported_fio, possible_runs
-from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
+from fsbench_web.studies.jobs.features.repeats import FORM_REPEATS, MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.repeating import configurations_of
-from fsbench_web.studies.jobs.spec import FORM_REPEATS, ConfigurationSpec, JobSpec, WorkloadSpec
+from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, WorkloadSpec
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Series, Study
 from fsbench_web.studies.sequence import RANDOM
 

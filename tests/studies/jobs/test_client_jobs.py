@@ -11,7 +11,7 @@ from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.studies.jobs import submit_warnings
-from fsbench_web.studies.jobs.checks import clients as client_checks
+from fsbench_web.studies.jobs.features import clients as client_checks
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import planned, submit

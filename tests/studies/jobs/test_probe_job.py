@@ -9,8 +9,8 @@ from fsbench_web.catalog.configurations.stacks import Stack
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers.announce import LunAnnouncement, announce
 from fsbench_web.platform import clock
-from fsbench_web.studies.jobs.checks.machines import THIS_HOST
-from fsbench_web.studies.jobs.checks.method import first_of_blocks
+from fsbench_web.studies.jobs.features.probe import first_of_blocks
+from fsbench_web.studies.jobs.parts import THIS_HOST
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec, ReferenceSpec
 from fsbench_web.studies.jobs.submit_warnings import of_probe

@@ -10,10 +10,10 @@ from django.test import Client
 
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.core.workloads import presets
-from fsbench_web.studies.jobs.checks.race import measure_of, measures
 from fsbench_web.studies.jobs.documents.plan import expand
 from fsbench_web.studies.jobs.documents.text import read, write
 from fsbench_web.studies.jobs.documents.writer import document_of
+from fsbench_web.studies.jobs.features.race import measure_of, measures
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import (
     ConfigurationSpec,

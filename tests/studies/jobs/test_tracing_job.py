@@ -10,8 +10,8 @@ from django.test import Client
 from fsbench_web.catalog.models import Lun
 from fsbench_web.core.scoring.repeating import RepeatTarget
 from fsbench_web.platform import clock
-from fsbench_web.studies.jobs import checking
-from fsbench_web.studies.jobs.checks import method
+from fsbench_web.studies.jobs.features import times
+from fsbench_web.studies.jobs.features.tracing import Tracing
 from fsbench_web.studies.jobs.problems import JobRefused, Problems
 from fsbench_web.studies.jobs.spec import GuestSpec, JobSpec, RaceSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
@@ -99,7 +99,7 @@ def test_operations_are_not_traced_in_guests(
     problems = Problems({})
     for slugs, is_refused in ((("requests",), False), (("requests", "operations"), True)):
         job = spec(tracing=slugs, guest=GuestSpec(("debian-6.1",)))
-        method.check_method(job, tracing_lun, [], problems)
+        Tracing.check(job, tracing_lun, [], problems)
         assert problems.is_reported("tracing") == is_refused
     assert any("The guest's kernel" in problem for problem in problems.by_part["tracing"])
 
@@ -119,5 +119,5 @@ def test_a_time_in_which_only_extra_runs_would_be_begun_is_refused(
     problems = Problems({})
     for out, is_refused in ((counted[1:], False), (counted, True)):
         window = Window(begins_at, begins_at + timedelta(hours=1), len(plan.runs), out, 0, ())
-        checking.check_window(window, plan.runs, problems)
+        times.check_window(window, plan.runs, problems)
         assert problems.is_reported("stop_before") == is_refused

@@ -12,7 +12,6 @@ from fsbench_web.catalog.configurations.stacks import CACHE
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
 from fsbench_web.core.numbers import size
-from fsbench_web.studies.jobs.checks.machines import label_of
 from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.runs.races.standing import MOST_RUNS
@@ -37,7 +36,7 @@ def checked_configurations(
         )
         if configuration is None:
             continue
-        label = label_of(configuration)
+        label = configuration.label
         known_by = (label, configuration.journal, configuration.stack.words)
         if known_by in seen:
             problems.add(

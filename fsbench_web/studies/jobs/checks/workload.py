@@ -15,13 +15,6 @@ from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec, WorkloadSpec
 
 
-def tool_problems(workload: Workload, lun: Lun) -> Iterator[str]:
-    """The programs it needs that the LUN's worker lacks, a sentence each."""
-    for program in workload.needs:
-        if missing := availability.missing_tool(lun.worker, program):
-            yield missing
-
-
 def time_problem(workload: Workload) -> str:
     """Why its parameters contradict its time limit, as a sentence; "" where they do not."""
     asked_s = workload.estimated_s()
@@ -41,7 +34,7 @@ def problems_of(
     neighbours: Mapping[str, Lun] = space.NO_NEIGHBOURS,
 ) -> Iterator[str]:
     """Tools, limits of memory and processors, and room with each of the configurations."""
-    yield from tool_problems(workload, lun)
+    yield from availability.missing_tools(lun.worker, workload.needs)
     if not workload.takes_device and any(
         configuration.filesystem == RAW for configuration in configurations
     ):

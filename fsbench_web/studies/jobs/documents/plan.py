@@ -11,9 +11,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictInt, StrictSt
 from fsbench_web.catalog.workers.machines import EXECUTORS, GUEST, HOST
 from fsbench_web.studies.jobs.documents.configurations import ConfigurationReader
 from fsbench_web.studies.jobs.documents.reader import Names, Several, map_of, read_map, require
+from fsbench_web.studies.jobs.features.order import DEFAULT_REFERENCE_EVERY
+from fsbench_web.studies.jobs.features.race import REPEATS_ITSELF
 from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import (
-    DEFAULT_REFERENCE_EVERY,
     GuestSpec,
     JobOptions,
     JobSpec,
@@ -96,7 +97,7 @@ def _read(data: Mapping[str, Any], problems: Problems) -> _Document:
     if data.get("until") is not None:
         problems.add("until", '"until" means nothing here: write its map under repeats.')
     if data.get("race") is not None and data.get("repeats") is not None:
-        problems.add("race", "A race says itself how often what is repeated: leave repeats out.")
+        problems.add("race", REPEATS_ITSELF)
     keys = {key: value for key, value in data.items() if key != "until"}
     if not isinstance(target := data.get("repeats"), Mapping):
         return read_map(_Document, keys, problems)

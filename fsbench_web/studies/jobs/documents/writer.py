@@ -1,14 +1,15 @@
 """A job as a document, which ``documents.plan.expand`` reads as the same job. No database."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
-from fsbench_web.catalog.configurations.preparation import PLAIN
+from pydantic_core import to_jsonable_python
+
 from fsbench_web.catalog.configurations.stacks import PLAIN_STACK
 from fsbench_web.catalog.workers.machines import GUEST
 from fsbench_web.studies.jobs.documents.configurations import DEFAULT_VALUES
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobOptions, JobSpec, RaceSpec
+from fsbench_web.studies.jobs.features.times import Times
+from fsbench_web.studies.jobs.spec import FEATURES, ConfigurationSpec, JobOptions, JobSpec
 from fsbench_web.studies.sequence import AS_WRITTEN
 
 
@@ -17,6 +18,9 @@ def _options(spec: JobOptions) -> dict[str, Any]:
 
 
 _USUAL = _options(JobOptions())
+_USUAL_PARTS = {
+    part: to_jsonable_python(usual) for feature in FEATURES for part, usual in feature.parts.items()
+}
 # Said at its default too; of what else is at its default a document says nothing, so that those of
 # before stay as they were.
 _ALWAYS = ("repeats", "order", "seed")
@@ -37,6 +41,7 @@ def document_of(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str
             else workload.name
             for workload in spec.workloads
         ],
+        "repeats": spec.repeats,
         **{
             name: value
             for name, value in _options(spec).items()
@@ -47,17 +52,12 @@ def document_of(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str
         document["repeats"] = document.pop("until")
     if spec.race is not None:
         del document["repeats"]
-        usual = asdict(RaceSpec())
-        document["race"] = {
-            name: value for name, value in document["race"].items() if value != usual[name]
-        }
     if spec.order == AS_WRITTEN:
         del document["seed"]
-    if spec.preparation != PLAIN:
-        document["preparation"] = spec.preparation.stored()
-    if "limits" in document:
-        document["limits"] = {
-            name: sentence for name, sentence in document["limits"].items() if sentence
+    for part in document.keys() & _USUAL_PARTS.keys():
+        usual = _USUAL_PARTS[part]
+        document[part] = {
+            name: value for name, value in document[part].items() if value != usual[name]
         }
     if spec.guest is not None:
         document["executor"] = GUEST
@@ -71,7 +71,7 @@ def document_of(spec: JobSpec, *, study: str, lun: str, worker: str) -> dict[str
 
 def without_times(document: Mapping[str, Any]) -> dict[str, Any]:
     """The document of a job as another one begins with it: times are of one job alone."""
-    return {key: value for key, value in document.items() if key not in ("start_at", "stop_before")}
+    return {key: value for key, value in document.items() if key not in Times.model_fields}
 
 
 def _written_configuration(wanted: ConfigurationSpec) -> dict[str, Any]:

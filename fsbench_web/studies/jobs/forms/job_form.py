@@ -167,8 +167,8 @@ class JobForm(OptionsForm):
         self.variants = [variant for variant in self.variants if "{}.{}".format(*variant) != key]
         self.chosen = [chosen for chosen in self.chosen if chosen != key]
         self.options.pop(key, None)
-        if self.reference == key:
-            self.reference = ""
+        if self["reference"] == key:
+            self.texts["reference"] = ""
 
     def spec(self) -> JobSpec:
         """The job. What cannot be read is noted in ``unreadable`` and refused with it."""
@@ -201,15 +201,15 @@ class JobForm(OptionsForm):
         return WorkloadSpec(slug, parameters)
 
     def _reference(self, every: int, unreadable: dict[str, list[str]]) -> ReferenceSpec | None:
-        if not self.reference:
+        if not self["reference"]:
             return None
-        match = _VARIANT.match(self.reference)
+        match = _VARIANT.match(self["reference"])
         if match is None:
             unreadable["reference"] = [
-                f'"{self.reference}" is none of the configurations: choose one, or no reference.'
+                f'"{self["reference"]}" is none of the configurations: choose one, or no reference.'
             ]
             return None
-        wanted = self._variant_spec(self.reference, (self.schedulers or [""])[0], unreadable)
+        wanted = self._variant_spec(self["reference"], (self.schedulers or [""])[0], unreadable)
         return ReferenceSpec(wanted, every)
 
     def _configurations(self, unreadable: dict[str, list[str]]) -> tuple[ConfigurationSpec, ...]:
@@ -236,7 +236,7 @@ class JobForm(OptionsForm):
         query["lun"] = self.lun
         query.setlist("fs", self.chosen)
         rows = [f"{slug}.{number}" for slug, number in self.variants] if with_rows else []
-        reference = [self.reference] if self.reference else []
+        reference = [self["reference"]] if self["reference"] else []
         for key in dict.fromkeys([*self.chosen, *reference, *rows]):
             values = {name: value for name, value in self.options.get(key, {}).items() if value}
             if not values and key not in (*self.chosen, *reference):
@@ -288,7 +288,7 @@ def read(query: QueryDict) -> JobForm:
         form.chosen.append(key if match else f"{key}.1")
         if match:
             form.variants.append((match[1], int(match[2])))
-    referred = _VARIANT.match(form.reference)
+    referred = _VARIANT.match(form["reference"])
     if referred:
         form.variants.append((referred[1], int(referred[2])))
     for name, value in query.items():

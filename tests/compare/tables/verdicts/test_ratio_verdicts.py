@@ -23,7 +23,7 @@ from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.comparison.significance import Rule, family_of, verdict_of_pair, with_verdicts
 from fsbench_web.core.stats.intervals import SAMPLES, TRIALS, interval, sample_interval
 from fsbench_web.core.stats.verdicts import FREENIX, OF_MEANS, TOO_NOISY, Verdict, outlook_words
-from fsbench_web.studies.jobs.checks.method import MAXIMUM_REPEATS
+from fsbench_web.studies.jobs.features.repeats import MAXIMUM_REPEATS
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Job, Run
 from tests.compare.tables.verdicts.test_significance import row, table

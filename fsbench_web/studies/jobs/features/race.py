@@ -1,24 +1,128 @@
-"""What is wrong with a race, and which of a workload's numbers may decide it."""
+"""Races: jobs that look for the best of their configurations, or for the kernel of a change."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
+from pydantic import Field, Strict, StrictInt, StrictStr
+
+from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workloads.own_workloads import preset_of
 from fsbench_web.core.numbers import duration
 from fsbench_web.core.scoring.categories import MEAN, all_slugs, expected_cells
 from fsbench_web.core.scoring.testnames import at_load, place
 from fsbench_web.core.stats import bisecting, racing
+from fsbench_web.core.stats.verdicts import EQUIVALENCE_PERCENT
 from fsbench_web.core.workloads import ParameterError, Workload
+from fsbench_web.studies.jobs.features.base import ALWAYS, NEEDED, TEXT, FormField, Workloads
+from fsbench_web.studies.jobs.features.guest import Guest
+from fsbench_web.studies.jobs.features.repeats import Repeats
+from fsbench_web.studies.jobs.parts import CLOSED, JobParts
 from fsbench_web.studies.jobs.problems import Problems
-from fsbench_web.studies.jobs.spec import JobSpec, RaceSpec
 from fsbench_web.studies.runs.races import words
 from fsbench_web.studies.runs.races.standing import MOST_RUNS
 
 OVERALL = "overall"
 LEAST_HOURS, MOST_HOURS = 0.05, 240.0
 LEAST_MARGIN_PERCENT, MOST_MARGIN_PERCENT = 0.1, 50.0
+REPEATS_ITSELF = "A race says itself how often what is repeated: leave repeats out."
 
 Measure = tuple[str, str]
 """(test with its load, category)."""
+
+
+@dataclass(frozen=True)
+class RaceSpec:
+    """Find the best of the configurations within hours or a number of runs: one of both.
+
+    To find a *change* is to halve the range of the guest's kernels with one configuration.
+    """
+
+    __pydantic_config__ = CLOSED
+
+    find: Annotated[
+        Literal["best", "change"],
+        Field(description="the best of all, or the kernel at which speed changed"),
+    ] = "best"
+    hours: Annotated[
+        Annotated[float, Strict()] | None, Field(description="of runs in all", examples=[8])
+    ] = None
+    runs: Annotated[StrictInt | None, Field(description="in all")] = None
+    test: Annotated[
+        StrictStr, Field(description="what decides, with its load; empty: the workload's main one")
+    ] = ""
+    category: Annotated[
+        StrictStr, Field(description="of that test; empty: total_average of a matrix, else mean")
+    ] = ""
+    margin_percent: Annotated[float, Strict(), Field(description="less is no difference")] = (
+        EQUIVALENCE_PERCENT
+    )
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it looks for the kernel at which speed changed."""
+        return self.find == "change"
+
+
+class Race(Repeats):
+    shown = ALWAYS
+    form_fields = [
+        FormField("race.find", "choose best or change", "", TEXT, RaceSpec.find, name="race_find"),
+        FormField(
+            *("race.hours", "say how many hours the race may take", "", NEEDED, "8"),
+            name="race_hours",
+        ),
+        FormField("race.runs", "say how many runs the race may have in all", name="race_runs"),
+        FormField("race.test", kind=TEXT, name="race_test"),
+        FormField("race.category", kind=TEXT, name="race_category"),
+        FormField(
+            *("race.margin_percent", "say how many percent are no difference"),
+            usual=f"{RaceSpec.margin_percent:g}",
+            name="race_margin",
+        ),
+    ]
+    is_checked_last = True
+    parts = {"race": RaceSpec()}
+
+    race: RaceSpec | None = Field(default=None, description="instead of repeats: find the best")
+
+    @property
+    def is_race(self) -> bool:
+        return self.race is not None
+
+    def check(self, lun: Lun | None, workloads: Workloads, problems: Problems) -> None:
+        """Whether there is something to race for, and enough to race with."""
+        race = self.race
+        if race is None:
+            return
+        assert isinstance(self, Guest)
+        assert isinstance(self, JobParts)
+        kernels = len(self.guest.kernels) if self.guest else 1
+        contenders = len(self.configurations) * kernels
+        if race.is_change:
+            _check_kernels(len(self.configurations), kernels, problems)
+        elif contenders < 2 and not problems.is_reported("configurations"):
+            problems.add("race", "The best is one of several: choose two configurations or more.")
+        _check_budget(race, contenders, problems)
+        if not LEAST_MARGIN_PERCENT <= race.margin_percent <= MOST_MARGIN_PERCENT:
+            problems.add(
+                "race",
+                f"What is no difference is {LEAST_MARGIN_PERCENT:g} to {MOST_MARGIN_PERCENT:g} "
+                f"percent, not {race.margin_percent:g}.",
+                "margin_percent",
+            )
+        if self.until is not None:
+            problems.add("race", REPEATS_ITSELF)
+        if self.reference is not None:
+            problems.add(
+                "race", "A race has no reference: its rounds are compared within themselves."
+            )
+        if len(self.workloads) > 1:
+            problems.add(
+                "race", "One measure decides, so that a race is of one workload: choose one."
+            )
+        for name, workload in workloads[:1]:
+            _check_measure(race, name, measures(workload), problems)
 
 
 def measures(workload: Workload) -> list[Measure]:
@@ -72,36 +176,6 @@ def in_words(race: RaceSpec, workload: Workload) -> str:
     )
 
 
-def check_race(
-    spec: JobSpec, workloads: Sequence[tuple[str, Workload]], problems: Problems
-) -> None:
-    """Whether there is something to race for, and enough to race with."""
-    race = spec.race
-    assert race is not None
-    kernels = len(spec.guest.kernels) if spec.guest else 1
-    contenders = len(spec.configurations) * kernels
-    if spec.is_bisection:
-        _check_kernels(spec, kernels, problems)
-    elif contenders < 2 and not problems.is_reported("configurations"):
-        problems.add("race", "The best is one of several: choose two configurations or more.")
-    _check_budget(race, contenders, problems)
-    if not LEAST_MARGIN_PERCENT <= race.margin_percent <= MOST_MARGIN_PERCENT:
-        problems.add(
-            "race",
-            f"What is no difference is {LEAST_MARGIN_PERCENT:g} to {MOST_MARGIN_PERCENT:g} "
-            f"percent, not {race.margin_percent:g}.",
-            "margin_percent",
-        )
-    if spec.until is not None:
-        problems.add("race", "A race says itself how often what is repeated: leave repeats out.")
-    if spec.reference is not None:
-        problems.add("race", "A race has no reference: its rounds are compared within themselves.")
-    if len(spec.workloads) > 1:
-        problems.add("race", "One measure decides, so that a race is of one workload: choose one.")
-    for name, workload in workloads[:1]:
-        _check_measure(race, name, measures(workload), problems)
-
-
 def _check_measure(
     race: RaceSpec, name: str, possible: Sequence[tuple[str, str]], problems: Problems
 ) -> None:
@@ -132,7 +206,7 @@ def _check_measure(
         )
 
 
-def _check_kernels(spec: JobSpec, kernels: int, problems: Problems) -> None:
+def _check_kernels(configurations: int, kernels: int, problems: Problems) -> None:
     """Whether there is a range of kernels in which one configuration can have changed."""
     if kernels < 2:
         problems.add(
@@ -140,11 +214,10 @@ def _check_kernels(spec: JobSpec, kernels: int, problems: Problems) -> None:
             "A change is looked for among kernels: choose a guest and two kernels or more.",
             "find",
         )
-    if len(spec.configurations) > 1:
+    if configurations > 1:
         problems.add(
             "race",
-            f"A change is looked for in one configuration, not {len(spec.configurations)}: "
-            "choose one.",
+            f"A change is looked for in one configuration, not {configurations}: choose one.",
             "find",
         )
 
@@ -162,10 +235,9 @@ def _check_budget(race: RaceSpec, contenders: int, problems: Problems) -> None:
             "hours",
         )
     elif race.runs is not None:
-        is_change = race.find == "change"
-        least = (bisecting if is_change else racing).least_runs(max(contenders, 2))
+        least = (bisecting if race.is_change else racing).least_runs(max(contenders, 2))
         why = "a round of all, and three of two finalists, at least"
-        if is_change:
+        if race.is_change:
             why = "three rounds of the ends and of two neighbours, two for each halving, at least"
         if not least <= race.runs <= MOST_RUNS:
             problems.add(

@@ -1,19 +1,73 @@
-"""Check which other workers can measure with a LUN's own: each has a mount of the same export."""
+"""Clients: other workers that measure at the same moment, each on its mount of the same export."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+
+from pydantic import Field, StrictStr
 
 from fsbench_web.accounts import rights
 from fsbench_web.catalog.configurations.labels import configuration_label
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, capacity
-from fsbench_web.core.workloads import Workload
-from fsbench_web.studies.jobs.checks.machines import Host
-from fsbench_web.studies.jobs.checks.workload import tool_problems
+from fsbench_web.studies.jobs.features.base import NAMES, Feature, FormField, Workloads
+from fsbench_web.studies.jobs.features.guest import Guest
+from fsbench_web.studies.jobs.features.limits import Limited, LimitsSpec
+from fsbench_web.studies.jobs.features.tracing import Tracing
+from fsbench_web.studies.jobs.parts import THIS_HOST, Host
 from fsbench_web.studies.jobs.problems import Problems
-from fsbench_web.studies.jobs.spec import MOST_CLIENTS, JobSpec
 
+MOST_CLIENTS = 32
 _SAME = ("filesystem", "server", "export")
+
+
+class Clients(Feature):
+    form_fields = [
+        FormField(
+            "clients", f"name {MOST_CLIENTS - 1} other workers at most, each once", kind=NAMES
+        ),
+    ]
+
+    clients: tuple[StrictStr, ...] = Field(
+        default=(),
+        max_length=MOST_CLIENTS - 1,
+        description="other workers that run the same benchmark at the same moment, each on its own "
+        "mount of the same export; what counts is what all did together. Empty: the worker alone",
+        examples=[["node2", "node3"]],
+    )
+
+    def with_clients(
+        self, hosts: list[Host], lun: Lun | None, workloads: Workloads, problems: Problems
+    ) -> list[Host]:
+        """The machines of a job with its clients; as they are where it has none."""
+        assert isinstance(self, Guest)
+        assert isinstance(self, Limited)
+        assert isinstance(self, Tracing)
+        if not self.clients or lun is None:
+            return hosts
+        before = problems.count
+        if len(self.clients) > MOST_CLIENTS - 1:
+            problems.add(
+                "clients", f"A run has at most {MOST_CLIENTS} clients, its own worker with it."
+            )
+            return []
+        if self.guest is not None:
+            problems.add(
+                "clients", "Guests measure alone: choose the worker's own executor, or no clients."
+            )
+        if self.tracing:
+            problems.add(
+                "clients", "An extra run that is traced is of one client: leave one of both."
+            )
+        luns = _named_luns(self.clients, lun, problems)
+        for client in luns:
+            for sentence in _client_problems(self.limits, lun, client, workloads):
+                problems.add("clients", sentence)
+            if why := rights.decide_here(rights.Action.RUN, client).why:
+                problems.forbid("clients", why)
+        if problems.count > before:
+            return []
+        clients = tuple(sorted((client.worker.name, client.name) for client in luns))
+        return [replace(host, machine=replace(host.machine, clients=clients)) for host in hosts]
 
 
 def offered_luns(lun: Lun | None) -> list[Lun]:
@@ -58,56 +112,22 @@ def problems_of(lun: Lun, client: Lun) -> Iterator[str]:
         )
 
 
-def with_clients(
-    hosts: list[Host],
-    spec: JobSpec,
-    lun: Lun | None,
-    workloads: Sequence[tuple[str, Workload]],
-    problems: Problems,
-) -> list[Host]:
-    """The machines of a job with its clients; as they are where it has none."""
-    if not spec.clients or lun is None:
-        return hosts
-    before = problems.count
-    if len(spec.clients) > MOST_CLIENTS - 1:
-        problems.add(
-            "clients", f"A run has at most {MOST_CLIENTS} clients, its own worker with it."
-        )
-        return []
-    if spec.guest is not None:
-        problems.add(
-            "clients", "Guests measure alone: choose the worker's own executor, or no clients."
-        )
-    if spec.tracing:
-        problems.add("clients", "An extra run that is traced is of one client: leave one of both.")
-    luns = _named_luns(spec, lun, problems)
-    for client in luns:
-        for sentence in _client_problems(spec, lun, client, workloads):
-            problems.add("clients", sentence)
-        if why := rights.decide_here(rights.Action.RUN, client).why:
-            problems.forbid("clients", why)
-    if problems.count > before:
-        return []
-    clients = tuple(sorted((client.worker.name, client.name) for client in luns))
-    return [replace(host, machine=replace(host.machine, clients=clients)) for host in hosts]
-
-
 def _client_problems(
-    spec: JobSpec, lun: Lun, client: Lun, workloads: Sequence[tuple[str, Workload]]
+    limits: LimitsSpec, lun: Lun, client: Lun, workloads: Workloads
 ) -> Iterator[str]:
     yield from problems_of(lun, client)
     for _, workload in workloads:
-        yield from tool_problems(workload, client)
+        yield from availability.missing_tools(client.worker, workload.needs)
         yield from capacity.limit_problems(client.worker, workload.limits())
-    for limits in spec.limits.combinations():
-        machine = replace(Host().machine, limits=limits)
+    for combination in limits.combinations():
+        machine = replace(THIS_HOST.machine, limits=combination)
         yield from capacity.machine_limit_problems(machine, client.worker)
 
 
-def _named_luns(spec: JobSpec, lun: Lun, problems: Problems) -> list[Lun]:
+def _named_luns(names: Sequence[str], lun: Lun, problems: Problems) -> list[Lun]:
     by_name = luns_by_name(lun)
     chosen: dict[str, Lun] = {}
-    for name in spec.clients:
+    for name in names:
         client = by_name.get(name)
         if client is None:
             usual_names = list(by_name)[: len(set(by_name.values()))]

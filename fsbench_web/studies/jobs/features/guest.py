@@ -1,4 +1,4 @@
-"""Check the machines of a job: guests, or the worker's own with its limits.
+"""Guests: virtual machines with their own kernels, rebooted before every run.
 
 Several kernels are a dimension: a pair that one kernel cannot run is left out, with the reason. It
 is a problem if no kernel can run it, or if a kernel can run nothing.
@@ -6,51 +6,72 @@ is a problem if no kernel can run it, or if a kernel can run nothing.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from fsbench_web.catalog.configurations.labels import configuration_label
-from fsbench_web.catalog.configurations.limits import LEAST_MEMORY_MIB, LIMITS, NO_LIMITS, Limits
+from pydantic import Field, StrictInt, StrictStr
+
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.workers import availability, capacity
+from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import (
+    DEFAULT_CPUS,
+    DEFAULT_MEMORY_BYTES,
     LEAST_CPUS,
     LEAST_MEMORY_BYTES,
     MIB,
     MOST_CPUS,
     MOST_MEMORY_BYTES,
-    OWN_MACHINE,
     GuestAbility,
-    GuestKernel,
     Machine,
     memory_words,
 )
+from fsbench_web.studies.jobs.features.base import ALWAYS, NAMES, Feature, FormField
+from fsbench_web.studies.jobs.parts import CLOSED, ConfigurationSpec, Host, LeftOut
 from fsbench_web.studies.jobs.problems import Problems
-from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
-
-MOST_COMBINATIONS = 32
-"""Of limits."""
-LeftOut = tuple[str, str, str]
-"""(place, combination, why)"""
 
 
 @dataclass(frozen=True)
-class Host:
-    """A machine of a job with the kernel behind it; None is the worker's own executor."""
+class GuestSpec:
+    """A virtual machine with its own kernel, rebooted before every run."""
 
-    machine: Machine = OWN_MACHINE
-    kernel: GuestKernel | None = None
-    boot_s: tuple[float, bool] | None = None
+    __pydantic_config__ = CLOSED
+
+    kernels: Annotated[
+        tuple[StrictStr, ...],
+        Field(
+            max_length=50,
+            description="names of the worker's kernels; every configuration is run with each",
+            examples=[["debian-6.1"]],
+        ),
+    ]
+    memory_mib: Annotated[StrictInt, Field(description="MiB")] = DEFAULT_MEMORY_BYTES // MIB
+    cpus: StrictInt = DEFAULT_CPUS
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.memory_mib * MIB
 
 
-THIS_HOST = Host()
+class Guest(Feature):
+    shown = ALWAYS
+    form_fields = [
+        FormField("guest.kernels", "choose fewer kernels", kind=NAMES),
+        FormField(
+            *("guest.memory_mib", "say how much memory the guest has, in MiB"),
+            usual=str(GuestSpec.memory_mib),
+            name="guest_memory_mib",
+        ),
+        FormField(
+            *("guest.cpus", "say how many CPUs the guest has"),
+            usual=str(GuestSpec.cpus),
+            name="guest_cpus",
+        ),
+    ]
+
+    guest: GuestSpec | None = Field(default=None, description="null: the worker's own executor")
 
 
-def hosts_of(spec: JobSpec, lun: Lun | None, problems: Problems) -> list[Host]:
+def hosts_of(guest: GuestSpec, lun: Lun | None, problems: Problems) -> list[Host]:
     """The machines that each configuration is run on; none where a problem was noted."""
-    limited = _limited_hosts(spec, lun, problems)
-    return limited if spec.guest is None else _guests(spec.guest, lun, problems)
-
-
-def _guests(guest: GuestSpec, lun: Lun | None, problems: Problems) -> list[Host]:
     before = problems.count
     if not guest.kernels and not problems.is_reported("guest.kernels"):
         problems.add("guest.kernels", "Choose at least one kernel for the guest to boot.")
@@ -131,7 +152,7 @@ def pairs(
                 runnable.add(place)
                 continue
             data.setdefault(place, []).append(why)
-            left_out.append((wanted.place(), f"{label_of(wanted)} {host.machine.kernel}", why[1]))
+            left_out.append((wanted.place(), f"{wanted.label} {host.machine.kernel}", why[1]))
         if len(possible) == before and len(hosts) > 1:
             problems.add(
                 "guest.kernels",
@@ -150,81 +171,3 @@ def _problems_on_host(wanted: ConfigurationSpec, host: Host, lun: Lun) -> Iterat
         *(lun, wanted.filesystem, wanted.options, wanted.scheduler),
         *(wanted.stack.layers, host.kernel),
     )
-
-
-def label_of(wanted: ConfigurationSpec) -> str:
-    """The configuration's label, as tables show it."""
-    options = {key: str(value) for key, value in wanted.options.items()}
-    return configuration_label(
-        *(wanted.filesystem, options, wanted.scheduler, bool(wanted.journal)),
-        wanted.stack.shape,
-    )
-
-
-def _limited_hosts(spec: JobSpec, lun: Lun | None, problems: Problems) -> list[Host]:
-    """The worker's own machine with each of the limits."""
-    if spec.limits.count == 1 and not spec.limits.combinations()[0].are_any:
-        return [THIS_HOST]
-    before = problems.count
-    if spec.guest is not None:
-        problems.add(
-            "limits",
-            "A guest has memory and CPUs of its own (guest.memory_mib, guest.cpus), and the rates "
-            "of its disks are not limited: leave the limits out, or choose the worker's own "
-            "executor.",
-        )
-    if spec.limits.count > MOST_COMBINATIONS:
-        problems.add(
-            "limits",
-            f"The limits make {spec.limits.count} combinations, and {MOST_COMBINATIONS} is the "
-            "most: say fewer values.",
-        )
-        return []
-    _check_limits(spec, problems)
-    all_limits = spec.limits.combinations()
-    if len(set(all_limits)) < len(all_limits):
-        problems.add("limits", "A limit is said twice: each value once is enough.")
-    if lun is not None and spec.guest is None:
-        _check_limited_lun(lun, _all_limited(all_limits), problems)
-    return (
-        [Host(Machine(limits=limits)) for limits in all_limits] if problems.count == before else []
-    )
-
-
-def _check_limited_lun(lun: Lun, strictest: Limits, problems: Problems) -> None:
-    if lun.is_folder:
-        if strictest.rates:
-            problems.add(
-                "limits",
-                f"{lun.name} is a {lun.kind}, and has no device of its own to limit: leave the "
-                "rates out, or choose a LUN on which file systems are made.",
-            )
-        if strictest.memory_mib:
-            problems.add(
-                "limits",
-                f"{lun.name} is a {lun.kind}, and its runs have no control group of their own: "
-                "leave the memory limit out, or choose a LUN on which file systems are made.",
-            )
-    for sentence in capacity.machine_limit_problems(Machine(limits=strictest), lun.worker):
-        problems.add("limits", sentence)
-
-
-def _check_limits(spec: JobSpec, problems: Problems) -> None:
-    for name, kind in LIMITS.items():
-        for value in getattr(spec.limits, name):
-            if not 0 <= value <= kind.most:
-                problems.add(
-                    f"limits.{name}", f"A limit is 0 (none) to {kind.most}, and not {value}."
-                )
-            elif name == "memory_mib" and 0 < value < LEAST_MEMORY_MIB:
-                problems.add(
-                    f"limits.{name}",
-                    f"With less than {LEAST_MEMORY_MIB} MiB of memory no benchmark runs: say more "
-                    f"than {value}, or 0 for no limit.",
-                )
-
-
-def _all_limited(all_limits: Sequence[Limits]) -> Limits:
-    """What any of them limits."""
-    stored = {name: value for limits in all_limits for name, value in limits.stored().items()}
-    return Limits.of(stored) if stored else NO_LIMITS
