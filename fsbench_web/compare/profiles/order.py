@@ -24,7 +24,7 @@ from fsbench_web.core.scoring.profiles.definition import Profile, RequiredCell
 from fsbench_web.core.workloads import Preset, Workload, presets
 from fsbench_web.core.workloads.measuring import covering_presets, measuring_plan
 from fsbench_web.studies.jobs import possible_runs
-from fsbench_web.studies.jobs.checks import space
+from fsbench_web.studies.jobs.checks.workload import space_problem
 from fsbench_web.studies.jobs.repeating import configurations_of
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, WorkloadSpec
 from fsbench_web.studies.models import Series
@@ -69,7 +69,7 @@ def order(request: HttpRequest) -> HttpResponse:
     configurations = _configurations(serieses, lun)
 
     def problem(workload: Workload) -> str:
-        return space.problem(workload, lun, configurations) if lun else ""
+        return space_problem(workload, lun, configurations) if lun else ""
 
     plan = measuring_plan(missing.demands, problem)
     if not missing.demands:

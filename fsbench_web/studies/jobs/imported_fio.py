@@ -11,7 +11,7 @@ from fsbench_web.catalog.models import Workload as WorkloadRow
 from fsbench_web.core.identity import READ, WRITE, Identity, data_kb, of_fio_name, settings_of
 from fsbench_web.core.workloads import ParameterError, presets
 from fsbench_web.core.workloads.fio_depths import FioDepths
-from fsbench_web.studies.jobs.checks import space
+from fsbench_web.studies.jobs.checks.workload import space_problem
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, WorkloadSpec
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.scores import measurements
@@ -66,7 +66,7 @@ def bounded(
         return wanted
     parameters: dict[str, Any] = {**presets()[wanted.name].workload().values, **wanted.parameters}
     file_mb: int = parameters["file_mb"]
-    while file_mb > 1 and space.problem(
+    while file_mb > 1 and space_problem(
         FioDepths(**parameters | {"file_mb": file_mb}), lun, configurations
     ):
         file_mb //= 2

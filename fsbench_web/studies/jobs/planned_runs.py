@@ -1,12 +1,11 @@
 """The runs that a checked job comes to, in turn, with the commands of each. No HTTP here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.journals import JournalLun
-from fsbench_web.catalog.configurations.layers import Layer
 from fsbench_web.catalog.configurations.planned import PlannedCommand
 from fsbench_web.catalog.configurations.preparation import PLAIN, Preparation
 from fsbench_web.catalog.configurations.stacks import PLAIN_SHAPE, LunCounts, Member
@@ -56,16 +55,26 @@ class PlannedRun:
     @cached_property
     def commands(self) -> list[PlannedCommand]:
         """What will be run, where it will be run: on the worker's host, or in the guest."""
-        return commands_on(
-            self.lun,
-            self.journal,
-            self.members,
+        lun, journal, devices = self.lun, self.journal, [lun.device for _, lun in self.members]
+        device, journal_device = lun.device, journal.device if journal else ""
+        if self.machine.is_guest:
+            device, journal_device = GUEST_DEVICE, GUEST_JOURNAL_DEVICE
+            devices = guest_devices(len(self.members), journal is not None)
+        return run_commands(
             self.filesystem,
             self.options,
             self.workload[1],
+            device,
+            device if lun.is_folder else MOUNT_POINT,
+            not lun.is_folder,
             preparation=self.preparation,
+            size_bytes=lun.size_bytes,
+            journal=JournalLun(journal_device, journal.size_bytes) if journal else None,
+            members=[
+                Member(role, name, member.size_bytes)
+                for (role, member), name in zip(self.members, devices, strict=True)
+            ],
             layers=self.shape.layers,
-            is_guest=self.machine.is_guest,
             probe_s=self.probe_s,
         )
 
@@ -138,44 +147,6 @@ class Plan:
     def device_digest(self) -> str:
         """One word for the devices behind these names, as the worker said them last."""
         return lun_identity.digest(lun.fingerprint for lun in self.luns)
-
-
-def commands_on(
-    lun: Lun,
-    journal: Lun | None,
-    members: Sequence[tuple[str, Lun]],
-    filesystem: str,
-    options: Mapping[str, object],
-    workload: Workload,
-    *,
-    preparation: Preparation,
-    layers: Sequence[Layer],
-    is_guest: bool,
-    probe_s: int = 0,
-) -> list[PlannedCommand]:
-    """The commands of a run on these LUNs, as the worker's host or the guest names them."""
-    device, journal_device = lun.device, journal.device if journal else ""
-    names = [member.device for _, member in members]
-    if is_guest:
-        device, journal_device = GUEST_DEVICE, GUEST_JOURNAL_DEVICE
-        names = guest_devices(len(members), journal is not None)
-    return run_commands(
-        filesystem,
-        options,
-        workload,
-        device,
-        device if lun.is_folder else MOUNT_POINT,
-        not lun.is_folder,
-        preparation=preparation,
-        size_bytes=lun.size_bytes,
-        journal=JournalLun(journal_device, journal.size_bytes) if journal else None,
-        members=[
-            Member(role, name, member.size_bytes)
-            for (role, member), name in zip(members, names, strict=True)
-        ],
-        layers=layers,
-        probe_s=probe_s,
-    )
 
 
 def planned_run(

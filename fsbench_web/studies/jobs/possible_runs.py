@@ -19,7 +19,7 @@ from fsbench_web.catalog.workers.states import BUSY_EVERY_S, IDLE_EVERY_S, SETUP
 from fsbench_web.core.workloads import ParameterError, Workload, workload_of
 from fsbench_web.core.workloads.base import QUESTIONS
 from fsbench_web.core.workloads.registry import check_changes
-from fsbench_web.studies.jobs.checks import space, workload
+from fsbench_web.studies.jobs.checks import workload
 from fsbench_web.studies.jobs.forms.job_form import JobForm
 from fsbench_web.studies.jobs.forms.workload import PresetFields
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
@@ -134,7 +134,7 @@ def presets(form: JobForm, lun: Lun | None) -> list[PresetFields]:
         replace(
             preset,
             problems=tuple(_problems(form, preset, lun, spec)),
-            no_room=space.problem(_workload(form, preset), lun, spec.configurations),
+            no_room=workload.space_problem(_workload(form, preset), lun, spec.configurations),
         )
         for preset in all_presets
     ]

@@ -30,7 +30,7 @@ from fsbench_web.studies.sequence import reference_count
 class JobOptions(Times, Clients, Tracing, Probe, Limited, Guest, Prepared, Race, Order, Repeats):
     """How the runs of a job are run: fields of the API, keys of documents, fields of the form.
 
-    This registers all features. pydantic refuses wrong types; ``checking`` refuses wrong values.
+    This registers all features. pydantic refuses wrong types; ``submitting`` refuses wrong values.
     """
 
     def options(self) -> dict[str, Any]:

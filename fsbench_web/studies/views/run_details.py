@@ -21,10 +21,11 @@ from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.figures import heatmap
 from fsbench_web.platform import limits
-from fsbench_web.studies.jobs import imported_fio, planned_runs, possible_runs
+from fsbench_web.studies.jobs import imported_fio, possible_runs
 from fsbench_web.studies.jobs.features.repeats import FORM_REPEATS
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.forms import workload as workload_form
+from fsbench_web.studies.jobs.planned_runs import PlannedRun
 from fsbench_web.studies.jobs.repeating import configurations_of, repeating_job
 from fsbench_web.studies.jobs.spec import JobSpec, WorkloadSpec
 from fsbench_web.studies.models import Artefact, Run, RunState, Series
@@ -152,17 +153,20 @@ def planned_commands(run: Run) -> list[PlannedCommand]:
     if len(luns) < len(series.members):
         return []
     try:
-        return planned_runs.commands_on(
-            series.lun,
-            log,
-            luns,
-            series.configuration.filesystem,
-            series.configuration.options,
-            workload_of(series.workload.tool, series.workload.parameters),
+        return PlannedRun(
+            repeat=run.repeat,
+            filesystem=series.configuration.filesystem,
+            options=series.configuration.options,
+            scheduler=series.configuration.scheduler,
+            configuration=series.configuration.label,
+            lun=series.lun,
+            workload=("", workload_of(series.workload.tool, series.workload.parameters)),
+            journal=log,
+            members=tuple(luns),
+            shape=LunCounts.of(series.configuration.stack),
             preparation=Preparation.of(series.preparation),
-            layers=LunCounts.of(series.configuration.stack).layers,
-            is_guest=series.runs_on.is_guest,
-        )
+            machine=series.runs_on,
+        ).commands
     except (OptionError, ParameterError, PreparationError):
         # An option that a later release no longer allows: the worker will say so and fail the run.
         return []

@@ -30,7 +30,7 @@ USED = """
 import django; django.setup()
 from django.http import QueryDict
 from fsbench_web.api.main import api
-from fsbench_web.studies.jobs.checking import checked_plan
+from fsbench_web.studies.jobs.submitting import checked_plan
 from fsbench_web.studies.jobs.documents.plan import expand
 from fsbench_web.studies.jobs.documents.writer import document_of
 from fsbench_web.studies.jobs.forms import job_form

@@ -1,18 +1,27 @@
 """Why a workload cannot be run on a LUN as things are: for jobs and the form. No HTTP here."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from fsbench_web.catalog.configurations.commands.run import workload_problem
-from fsbench_web.catalog.configurations.filesystems import RAW
+from fsbench_web.catalog.configurations.commands.run import RAW_FROM_BYTES, workload_problem
+from fsbench_web.catalog.configurations.filesystems import (
+    FILESYSTEMS,
+    ON_LUNS,
+    RAW,
+    OptionError,
+    validated_options,
+)
+from fsbench_web.catalog.configurations.journals import MIB
+from fsbench_web.catalog.configurations.space import least_taken_bytes
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability, capacity
 from fsbench_web.catalog.workloads.own_workloads import preset_of
-from fsbench_web.core.numbers import duration
+from fsbench_web.core.numbers import duration, size
 from fsbench_web.core.workloads import ParameterError, Workload, presets, workload_of
 from fsbench_web.core.workloads.registry import check_changes
-from fsbench_web.studies.jobs.checks import space
 from fsbench_web.studies.jobs.problems import Problems
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec, WorkloadSpec
+
+NO_NEIGHBOURS: Mapping[str, Lun] = {}
 
 
 def time_problem(workload: Workload) -> str:
@@ -31,7 +40,7 @@ def problems_of(
     lun: Lun,
     configurations: Sequence[ConfigurationSpec],
     guest: GuestSpec | None,
-    neighbours: Mapping[str, Lun] = space.NO_NEIGHBOURS,
+    neighbours: Mapping[str, Lun] = NO_NEIGHBOURS,
 ) -> Iterator[str]:
     """Tools, limits of memory and processors, and room with each of the configurations."""
     yield from availability.missing_tools(lun.worker, workload.needs)
@@ -52,8 +61,76 @@ def problems_of(
         yield from capacity.limit_problems(lun.worker, limits)
     else:
         yield from capacity.guest_limit_problems(guest.cpus, limits)
-    if sentence := space.problem(workload, lun, configurations, neighbours):
+    if sentence := space_problem(workload, lun, configurations, neighbours):
         yield sentence
+
+
+def space_problem(
+    workload: Workload,
+    lun: Lun,
+    configurations: Iterable[ConfigurationSpec],
+    neighbours: Mapping[str, Lun] = NO_NEIGHBOURS,
+) -> str:
+    """Why the workload cannot fit on the LUN, as a sentence; "" where it may.
+
+    This refuses only what can never fit; the worker looks at the room that is really free.
+    """
+    needed, size_bytes = workload.space_needed_bytes(), lun.size_bytes
+    if size_bytes is None:
+        return ""
+    configurations = list(configurations)
+    alone = [configuration for configuration in configurations if not configuration.stack.luns]
+    if needed > size_bytes and len(alone) == len(configurations):
+        return (
+            f"The files of the workload need {size(needed)} with what they add, and {lun.name} has "
+            f"{size(size_bytes)}: make them smaller, or choose a larger LUN."
+        )
+    if lun.is_folder:
+        return ""
+    leaves: dict[str, int] = {}
+    for name, left in _usable_bytes(lun, configurations, neighbours):
+        if needed > left:
+            leaves[name] = min(left, leaves.get(name, left))
+    if not leaves:
+        return ""
+    text = "; ".join(f"{name} leaves {_size_words(left, needed)}" for name, left in leaves.items())
+    room = (
+        f"the {size(size_bytes)} of {lun.name}" if len(alone) == len(configurations) else "its LUNs"
+    )
+    return (
+        f"The files of the workload need {size(needed)} with what they add. Of {room} a new file "
+        f"system takes a part for itself, and at most {text}: make the files smaller, or choose a "
+        "larger LUN."
+    )
+
+
+def _usable_bytes(
+    lun: Lun, configurations: Iterable[ConfigurationSpec], neighbours: Mapping[str, Lun]
+) -> Iterator[tuple[str, int]]:
+    """What each leaves of its LUNs at most; others are refused elsewhere."""
+    for wanted in configurations:
+        members = [neighbours.get(name) for name in wanted.stack.luns]
+        sizes = [member.size_bytes if member else None for member in (lun, *members)]
+        if None in sizes:
+            continue
+        size_bytes = sum(member_bytes for member_bytes in sizes if member_bytes is not None)
+        try:
+            options = validated_options(wanted.filesystem, wanted.options)
+        except OptionError:
+            continue
+        if wanted.filesystem == RAW:
+            yield ON_LUNS[RAW].name, max(0, size_bytes - RAW_FROM_BYTES)
+        if wanted.filesystem not in FILESYSTEMS:
+            continue  # made by nobody
+        taken = least_taken_bytes(wanted.filesystem, options, size_bytes, bool(wanted.journal))
+        yield FILESYSTEMS[wanted.filesystem].name, max(0, size_bytes - taken)
+
+
+def _size_words(left: int, needed: int) -> str:
+    """So many bytes in words, and by how much too few where the words would be the same."""
+    if size(left) != size(needed):
+        return size(left)
+    return f"{size(left)} ({-(-(needed - left) // MIB)} MiB too few)"
 
 
 def checked_workloads(
