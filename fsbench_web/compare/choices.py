@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fsbench_web.compare.selection import fields, profiles
 from fsbench_web.compare.selection.fields import CONTENDERS, SETTINGS
@@ -42,28 +42,6 @@ class Filter:
         return len(self.choices) + self.left_out
 
 
-@dataclass(frozen=True)
-class ContenderGroup:
-    """What contenders can be, in a group with a title; that of the usual ones is empty."""
-
-    title: str
-    choices: list[Choice]
-
-    @property
-    def is_chosen(self) -> bool:
-        return any(choice.is_chosen for choice in self.choices)
-
-
-@dataclass(frozen=True)
-class Form:
-    """All that the form shows; ``selects`` by the name of their setting."""
-
-    contenders: list[ContenderGroup]
-    filters: list[Filter]
-    baselines: list[Choice]
-    selects: dict[str, list[Choice]]
-
-
 def work_choice(spec: ComparisonSpec) -> dict[str, list[Choice]]:
     """What contenders can be ranked by besides tests and categories: a profile, or a range."""
     titles = profiles.titles()
@@ -78,37 +56,44 @@ def work_choice(spec: ComparisonSpec) -> dict[str, list[Choice]]:
     }
 
 
-def form(spec: ComparisonSpec, choices: ScoreChoices, tables: Iterable[DeltaTable] = ()) -> Form:
+def form(
+    spec: ComparisonSpec, choices: ScoreChoices, tables: Iterable[DeltaTable] = ()
+) -> dict[str, Any]:
     """The form for ``spec``. Of the contenders of ``tables`` each can be the baseline."""
     names = sorted({row.contender for table in tables for row in table.rows})
     if spec.baseline and spec.baseline not in names:
         names.append(spec.baseline)
     emulated = ["emulated"] if choices.has_emulated or spec.emulated else []
-    return Form(
-        contenders=_contenders(spec.by),
-        filters=filters(spec, choices),
-        baselines=_options({"": "The best of each table", **{n: n for n in names}}, spec.baseline),
-        selects=_selects(spec, "sort", "cells", "units", "rule", *emulated)
+    return {
+        "contenders": _contenders(spec.by),
+        "filters": filters(spec, choices),
+        "baselines": _options(
+            {"": "The best of each table", **{n: n for n in names}}, spec.baseline
+        ),
+        "selects": _selects(spec, "sort", "cells", "units", "rule", *emulated)
         | {"papers": _options(SETTINGS["papers"].choices, spec.papers or NO_PAPERS)},
-    )
+    }
 
 
 def _selects(spec: ComparisonSpec, *names: str) -> dict[str, list[Choice]]:
     return {name: _options(SETTINGS[name].choices, getattr(spec, name)) for name in names}
 
 
-def _contenders(by: str) -> list[ContenderGroup]:
+def _contenders(by: str) -> list[tuple[str, bool, list[Choice]]]:
+    """(title, whether it is open, choices): what contenders can be; the usual ones first."""
     usual, options = ("filesystem", "configuration"), "option."
     others = [slug for slug in PROPERTIES if slug not in usual and not slug.startswith(options)]
     single = [slug for slug in PROPERTIES if slug.startswith(options)]
     return [
-        ContenderGroup("", [Choice(slug, CONTENDERS[slug], slug == by) for slug in usual]),
-        ContenderGroup(
+        ("", True, [Choice(slug, CONTENDERS[slug], slug == by) for slug in usual]),
+        (
             "By another property",
+            by in others,
             [Choice(slug, PROPERTIES[slug].title, slug == by) for slug in others],
         ),
-        ContenderGroup(
+        (
             "By one option",
+            by in single,
             [Choice(slug, slug.removeprefix(options), slug == by) for slug in single],
         ),
     ]

@@ -171,7 +171,9 @@ def test_its_filters_list_what_the_chosen_studies_contain(client):
 
     def offered(query):
         form = client.get(f"/compare/?{query}").context["form"]
-        return {group.parameter: [value for value, *_ in group.choices] for group in form.filters}
+        return {
+            group.parameter: [value for value, *_ in group.choices] for group in form["filters"]
+        }
 
     one = offered("study=a")
     assert one["study"] == ["a", "b"]
