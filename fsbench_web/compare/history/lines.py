@@ -15,11 +15,17 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Coalesce, TruncDate
 
 from fsbench_web.catalog.workers.machines import Machine
-from fsbench_web.compare.history import profile_line
 from fsbench_web.compare.history.choices import profile_of
 from fsbench_web.compare.history.events import events_of
 from fsbench_web.compare.history.line_series import same_line
-from fsbench_web.compare.history.lun_line import LunLine, lun_line_of_runs, lun_line_of_work
+from fsbench_web.compare.history.profile_line import (
+    LunLine,
+    ProfileScoreUnavailable,
+    lun_line_of_runs,
+    lun_line_of_work,
+    titles_of,
+    work_line,
+)
 from fsbench_web.compare.models import LineEvent, Watch
 from fsbench_web.compare.selection.wording import flag_label
 from fsbench_web.compare.tables.verdicts.uncertainty import NO_SCATTER, size_words
@@ -289,7 +295,7 @@ def history(
         else:
             count, latest = _latest_runs(line, studies)
             measured = _by_category(line, latest, test, category, along, units)
-    except (_LineUnavailable, profile_line.ProfileScoreUnavailable) as error:
+    except (_LineUnavailable, ProfileScoreUnavailable) as error:
         return History(problem=str(error))
     drawn_runs = {run for point in measured.points for run in point.runs}
     unit = measured.unit
@@ -421,7 +427,7 @@ def _of_work(
     count, latest = _latest_runs(line, studies)
     try:
         return count, latest, _by_work(line, latest, profile, along, units)
-    except profile_line.ProfileScoreUnavailable:
+    except ProfileScoreUnavailable:
         count, latest = _latest_runs(line, studies, profile.tests)
         return count, latest, _by_work(line, latest, profile, along, units)
 
@@ -432,7 +438,7 @@ def _by_work(
     """The runs of a point are scored together. Raises as ``_of_work``."""
     groups = _groups(latest, along)
     tools = {run.pk: run.tool for run in latest}
-    work = profile_line.work_line(groups, tools, profile, line.workload_id)
+    work = work_line(groups, tools, profile, line.workload_id)
     display_units = _one_unit([work.printed], units)
     display = display_units[work.printed]
     names = _sort_names((name for name in work.points if name != ""), along)
@@ -456,7 +462,7 @@ def _by_work(
         printed_units=_printed_units(display_units),
         reference=base if is_ratio else None,
         lun_line=lun_line_of_work(work, names, _probes(latest)).in_multiples_of(base / times),
-        workloads=profile_line.titles_of(workloads) if len(workloads) > 1 else (),
+        workloads=titles_of(workloads) if len(workloads) > 1 else (),
     )
 
 

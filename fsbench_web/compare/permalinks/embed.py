@@ -74,8 +74,7 @@ def view(request: HttpRequest, key: str) -> HttpResponse:
     # All rows: a wiki has nothing to show hidden ones with.
     stored_view = records.view_of(link, pinned, QueryDict())
     view = replace(stored_view, important=False, verdicts=(), least_percent=0.0)
-    baseline = QueryDict(link.query).get("baseline", "")
-    context = answer_context(answer_of(tables, baseline)) | {
+    context = answer_context(answer_of(tables, pinned.baseline)) | {
         "permalink": link,
         "is_embedded": True,
         "title": records.title_of(link),

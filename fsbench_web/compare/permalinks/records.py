@@ -50,6 +50,7 @@ class PinnedComparison:
     is_intact: bool
     by: str = ""
     sort: str = ""
+    baseline: str = ""
     differences: Differences | None = None
 
     @property
@@ -152,6 +153,7 @@ def read(permalink: Permalink) -> PinnedComparison:
         is_intact=_digest(permalink.snapshot) == permalink.sha256,
         by=content.get("by", ""),
         sort=content.get("sort", ""),
+        baseline=QueryDict(permalink.query).get("baseline", ""),
         differences=_differences_from(content.get("differences")),
     )
 

@@ -192,8 +192,7 @@ def _answer_of(link: Permalink, pinned: records.PinnedComparison) -> dict[str, A
     """The answer to the pinned numbers, as the page says that was shared (answer.html)."""
     if not pinned.is_intact:
         return {}
-    baseline = QueryDict(link.query).get("baseline", "")
-    answer = answer_of(pinned.tables, baseline)
+    answer = answer_of(pinned.tables, pinned.baseline)
     context = answer_context(answer) | {"matrix": matrix_of(pinned.tables, answer)}
     words = (link.title, *context["details"], context["basis"], pinned.description)
     return context | {"preview": " · ".join(word for word in words if word)}

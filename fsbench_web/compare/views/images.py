@@ -54,8 +54,7 @@ def permalink_image(request: HttpRequest, link: Permalink, suffix: str) -> HttpR
         return not_intact(link)
     address = reverse("compare:permalink", args=[link.key])
     kept_on = f"kept on {timezone.localtime(link.created_at):%Y-%m-%d}"
-    baseline = QueryDict(link.query).get("baseline", "")
-    return _image(request, suffix, pinned.tables, baseline, address, kept_on, is_public=True)
+    return _image(request, suffix, pinned.tables, pinned.baseline, address, kept_on, is_public=True)
 
 
 def _image(

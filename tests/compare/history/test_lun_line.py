@@ -3,7 +3,7 @@
 import pytest
 
 from fsbench_web.compare.history.lines import left_out_in_words
-from fsbench_web.compare.history.lun_line import LunLine
+from fsbench_web.compare.history.profile_line import LunLine
 
 STEADY = tuple((100.0 + step, 101.0 - step) for step in (0.2, 0.1, 0.3, 0.2, 0.1, 0.3))
 STEP = tuple((level + 0.2, level - 0.1) for level in (100.0,) * 3 + (60.0,) * 3)
