@@ -290,7 +290,7 @@ def test_people_read_numbers_in_the_unit_that_stands_above_them(
     assert f", {unit}, " in heading[0]
     assert (score, score, half_width) == next(cells for cells in rows if cells[0] == "ext4")[3:6]
     [test] = content_of(Study(title="Lab"), [table])["tests"]
-    [grid] = test.tables
+    [grid] = test["tables"]
     assert f"({shown_unit}, " in grid.title
     assert tuple(grid.rows[0][3:6]) == (text, text, width)
 
