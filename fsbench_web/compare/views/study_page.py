@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -136,18 +135,6 @@ def shown_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 # What the page of a published study has besides.
 
 
-@dataclass(frozen=True)
-class Disagreement:
-    """A printed delta that does not follow from the paper's own scores. Deltas in percent."""
-
-    anchor: str
-    table: str
-    contender: str
-    delta: int
-    printed: object
-    expected: float | None
-
-
 def paper_context(study: Study, sections: Sequence[Section]) -> dict[str, Any]:
     """The paper's sections with their figures, and its printed deltas, checked."""
     tables = [table for section in sections for table in section.tables]
@@ -167,16 +154,12 @@ def paper_context(study: Study, sections: Sequence[Section]) -> dict[str, Any]:
     }
 
 
-def _disagreements(sections: Iterable[Section]) -> list[Disagreement]:
-    """Every printed delta that does not follow from its own table, in the order of the page."""
+def _disagreements(sections: Iterable[Section]) -> list[tuple[object, ...]]:
+    """(anchor, table, contender, delta, printed, expected) of each delta that its table refutes."""
     return [
-        Disagreement(
-            anchor,
-            f"{section.label}, {table.category_label}",
-            row.contender,
-            delta,
-            printed,
-            expected,
+        (
+            *(anchor, f"{section.label}, {table.category_label}", row.contender),
+            *(delta, printed, expected),
         )
         for section in sections
         for table, anchor in zip(section.tables, section.anchors, strict=True)
