@@ -142,7 +142,7 @@ def presets(form: JobForm, lun: Lun | None) -> list[PresetFields]:
 
 def picked(presets: Sequence[PresetFields]) -> list[PresetFields]:
     """The chosen presets and the usual one of each question that can be run, by question."""
-    possible = {each.preset.slug: each for each in presets if each.fits and not each.problems}
+    possible = {each.preset.slug: each for each in presets if not (each.no_room or each.problems)}
     usual: dict[str, PresetFields] = {}
     for preset in filter(None, map(possible.get, USUAL_WORKLOADS)):
         usual.setdefault(preset.preset.answers, preset)
@@ -150,12 +150,12 @@ def picked(presets: Sequence[PresetFields]) -> list[PresetFields]:
     return sorted(shown, key=lambda each: QUESTIONS.index(each.preset.answers))
 
 
-def leave_out(form: JobForm, all_presets: Iterable[PresetFields]) -> list[tuple[str, str]]:
-    """Untick the workloads that have no room on the LUN: (title, why) of each."""
+def leave_out(form: JobForm, all_presets: Iterable[PresetFields]) -> list[PresetFields]:
+    """Untick the workloads that have no room on the LUN, and return them."""
     without_room = [preset for preset in all_presets if preset.is_chosen and preset.no_room]
     if without_room:
         form.leave_out([preset_fields.preset.slug for preset_fields in without_room])
-    return [(preset_fields.preset.title, preset_fields.no_room) for preset_fields in without_room]
+    return without_room
 
 
 def suggest(form: JobForm, lun: Lun | None, problems: Mapping[str, Sequence[str]]) -> None:
@@ -169,7 +169,8 @@ def suggest(form: JobForm, lun: Lun | None, problems: Mapping[str, Sequence[str]
     setup = worker_setup(lun.worker.capabilities)
     for_now = setup is not None and setup.is_running
     has_slugs, has_names = form.has_own_filesystems, form.has_own_workloads
-    ticked, names = ([], []) if form.is_suggested_for_now else _ticked(form)
+    ticked = [] if form.is_suggested_for_now else _slugs(form.suggested_variants)
+    names = [] if form.is_suggested_for_now else form.suggested_workloads
     slugs = _slugs(form.chosen) if has_slugs else suggested_filesystems(problems, ticked)
     if has_names:
         names = form.workloads
@@ -189,11 +190,6 @@ def suggest(form: JobForm, lun: Lun | None, problems: Mapping[str, Sequence[str]
 
 def _slugs(variants: Iterable[str]) -> list[str]:
     return [key.rsplit(".", 1)[0] for key in variants]
-
-
-def _ticked(form: JobForm) -> tuple[list[str], list[str]]:
-    """The file systems and workloads that were suggested before."""
-    return _slugs(form.suggested_variants), form.suggested_workloads
 
 
 def _plain_job(form: JobForm, slugs: Iterable[str]) -> JobSpec:

@@ -1,7 +1,6 @@
 """Submitting runs: a form in the address, a review of what will follow, a confirmation."""
 
 import secrets
-from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -36,7 +35,6 @@ from fsbench_web.studies.jobs.features.probe import MOST_PROBE_S
 from fsbench_web.studies.jobs.features.repeats import MAXIMUM_REPEATS, MOST_REPEATS
 from fsbench_web.studies.jobs.features.tracing import why_not_traced
 from fsbench_web.studies.jobs.forms import job_form
-from fsbench_web.studies.jobs.forms.configuration_fields import FilesystemGroup
 from fsbench_web.studies.jobs.forms.configuration_fields import offered_layers as layers_offered
 from fsbench_web.studies.jobs.forms.options import STEERING_FIELDS, by_field
 from fsbench_web.studies.jobs.forms.workload import by_question
@@ -120,10 +118,11 @@ def _form_page(
     assert isinstance(request.user, User)
     cards = possible_runs.lun_cards(request.user)
     is_new = refused is None
-    if is_new:
-        _choose_only_lun(form, cards)
+    if is_new and not form.lun:
+        only = possible_runs.usual_lun(cards)
+        form.lun = str(only.pk) if only else ""
     lun = next((card.lun for card in cards if str(card.lun.pk) == form.lun), None)
-    context: dict[str, Any] = {
+    context = {
         "may_upload": rights.may(request.user, rights.Action.UPLOAD),
         "form": form,
         "lun_cards": cards,
@@ -141,17 +140,12 @@ def _form_page(
         "marked": form.wrong_fields([*refused.places, *refused.by_part]) if refused else set(),
         **_possible_context(cards),
     }
-    is_other = is_new and len(form.schedulers) > 1
-    groups: list[FilesystemGroup] = context["filesystems"]
-    variants = [variant for group in groups for variant in group.variants if variant.is_chosen]
-    tuned = sum(bool(variant.in_words) for variant in variants)
-    changed = sum(bool(preset.changed) for preset in context["picks"] if preset.is_chosen)
-    context["advanced_count"] = form.changed_count + is_other + tuned + changed + bool(form.study)
     wrong = set(by_field(refused.by_part)) if refused else set()
     context["is_advanced_open"] = bool(
         wrong - _ALWAYS_SHOWN
-        or ("workload" in wrong and changed)
-        or request.headers.get("HX-Trigger-Name") in _IN_ADVANCED
+        or (form.tuned_count and wrong.intersection(("configurations", "workload")))
+        or _ASKING.intersection(request.GET)
+        or request.headers.get("HX-Trigger-Name") in ("executor", "kernel")
     )
     return render(request, "studies/job_form.html", context, status=200 if is_new else 422)
 
@@ -186,19 +180,10 @@ _LIMITS = {
 }
 
 
-_ALWAYS_SHOWN = {
-    *("lun", "configurations", "workload", "repeats", "race"),
-}
-"""The parts of the form that are not folded under Advanced."""
-_IN_ADVANCED = ("executor", "kernel", "add", "remove_variant")
-"""What is used under Advanced and fetches the form again."""
-
-
-def _choose_only_lun(form: job_form.JobForm, cards: list[possible_runs.LunCard]) -> None:
-    """Where none is named and a single one can be used, that one."""
-    lun = None if form.lun else possible_runs.usual_lun(cards)
-    if lun is not None:
-        form.lun = str(lun.pk)
+_ALWAYS_SHOWN = {"lun", "configurations", "workload", "repeats", "race"}
+"""The parts of the form that are not folded under Advanced; options and parameters are."""
+_ASKING = {"add", "remove_variant", "executor_shown"}
+"""The buttons under Advanced that ask for the form again."""
 
 
 def _ability(lun: Lun | None) -> GuestAbility | None:
@@ -219,7 +204,10 @@ def _executor(form: job_form.JobForm, lun: Lun | None, is_new: bool) -> dict[str
         names = list(dict.fromkeys(name for kernel in kernels for name in kernel.elevators))
     if is_new and lun and not set(form.schedulers) & set(names):
         form.schedulers = names[:1]
+    others = form.schedulers if lun and form.schedulers != names[:1] else []
     return {
+        "other_schedulers": others,
+        "advanced_count": form.changed_count + form.tuned_count + bool(others) + bool(form.study),
         "guest": ability,
         "guest_problems": list(availability.guest_problems(lun)) if lun else [],
         "most_memory_mib": ((ability.most_memory_bytes if ability else None) or 0) // MIB,
@@ -238,11 +226,9 @@ def _studies(
         titles = {study.title for study in all_studies}
         if form.new_study in ("", _default_title(None, titles)):
             form.new_study = _default_title(lun, titles)
-        other = next(
-            (study for study in all_studies if study.slug == form.study and study not in offered),
-            None,
-        )
-        why = rights.decide(user, rights.Action.RUN, other).why if other else ""
+        closed = (study for study in all_studies if study not in offered)
+        named = next((study for study in closed if study.slug == form.study), None)
+        why = rights.decide(user, rights.Action.RUN, named).why if named else ""
     return {"studies": offered, "study_problem": why}
 
 
@@ -283,6 +269,7 @@ def _choices(
     if is_new:
         possible_runs.suggest(form, lun, problems)
     journals = availability.journal_luns(lun.worker) if lun else []
+    members = availability.member_luns(lun) if lun else []
     groups = form.filesystem_groups(problems)
     offered_layers = layers_offered() if form.is_guest else []
     return {
@@ -292,11 +279,7 @@ def _choices(
         "journals": journals,
         "offered_layers": offered_layers,
         "offered_labels": [label for label, _ in offered_layers],
-        "stack_luns": [
-            candidate
-            for candidate in (availability.member_luns(lun) if lun else [])
-            if candidate.role == Lun.Role.DATA
-        ],
+        "stack_luns": [member for member in members if member.role == Lun.Role.DATA],
         "journal_names": [journal.name for journal in journals],
         "tracers": [
             (tracer, why_not_traced(tracer.slug, lun, is_guest=form.is_guest))

@@ -184,6 +184,100 @@ def test_what_is_not_as_usual_is_said_in_the_summary_of_its_fold(signed_in, disk
     assert ("age_extents", "") in Sent(signed_in.get("/runs/new/?" + urlencode(query))).pairs
 
 
+@pytest.mark.parametrize(
+    ("said", "count", "words"),
+    [
+        ({}, 0, "all at their defaults"),
+        ({"repeats": 7, "fs": ["ext4.1"], "workload": "filemark-small"}, 0, "all at their"),
+        ({"discard": "yes", "fill_percent": 50, "priority": 3}, 3, "; discard, fill level 50 per"),
+        ({"scheduler": "bfq"}, 1, "1 differs from the default; scheduler bfq"),
+        ({"limit_read_mib_s": "0, 100"}, 1, "; reads 0, 100 MiB/s"),
+        ({"fs": ["ext4.1", "xfs.1"], "ext4.1.atime": "noatime"}, 1, "1 differs"),
+        ({"fs": ["xfs.1"], "ext4.1.atime": "noatime"}, 0, "all at their defaults"),
+        ({"workload": "iozone-small", "iozone-small.maximum_file_kb": 2048}, 1, "1 differs"),
+        ({"workload": "iozone-small", "iozone-small.maximum_file_kb": 4096}, 0, "all at their"),
+    ],
+)
+def test_advanced_counts_and_says_what_differs_while_it_is_closed(
+    signed_in: Client, disk: Lun, said: dict[str, Any], count: int, words: str
+) -> None:
+    page = signed_in.get("/runs/new/?" + urlencode({"lun": disk.pk} | said, doseq=True))
+    assert page.context["advanced_count"] == count
+    assert not page.context["is_advanced_open"]
+    fold = text(page).partition('id="form-advanced"')[2].partition("</summary>")[0]
+    assert words in fold
+
+
+@pytest.mark.parametrize(
+    ("said", "is_open"),
+    [
+        ({"repeats": 99}, False),
+        ({"fs": []}, False),
+        ({"ext4.1.atime": "noatime", "repeats": 99}, False),
+        ({"ext4.1.atime": "never"}, True),
+        ({"workload": "iozone-small", "iozone-small.maximum_file_kb": ""}, True),
+        ({"priority": 99}, True),
+        ({"fill_percent": 200}, True),
+        ({"scheduler": "fastest"}, True),
+        ({"study": "unknown"}, True),
+    ],
+)
+def test_advanced_is_open_where_something_in_it_is_refused(
+    signed_in: Client, disk: Lun, said: dict[str, Any], is_open: bool
+) -> None:
+    usual = {"lun": disk.pk, "fs": ["ext4.1"], "scheduler": "none", "repeats": 2}
+    usual |= {"workload": "iozone-messages", "new_study": "X"}
+    page = signed_in.get("/runs/new/review/?" + urlencode(usual | said, doseq=True))
+    assert (page.status_code, page.context["is_advanced_open"]) == (422, is_open)
+
+
+def test_advanced_stays_open_where_one_of_its_buttons_asks_for_the_form(
+    signed_in: Client, disk: Lun
+) -> None:
+    for query in ("add=ext4", "fs=ext4.2&remove_variant=ext4.2", "executor_shown=yes"):
+        page = signed_in.get(f"/runs/new/?lun={disk.pk}&executor=own&{query}")
+        assert page.context["is_advanced_open"], query
+
+
+def test_the_form_shows_one_workload_of_each_question_and_the_chosen_ones(
+    signed_in: Client, disk: Lun
+) -> None:
+    def shown(query: str) -> list[tuple[str, bool]]:
+        page = signed_in.get(f"/runs/new/?lun={disk.pk}&{query}")
+        # One of each, wherever it stands: no browser sends it twice.
+        values = re.findall('name="workload" value="([a-z0-9-]+)"', page.content.decode())
+        assert sorted(values) == sorted(presets())
+        return [(each.preset.slug, each.is_chosen) for each in page.context["picks"]]
+
+    usual = shown("")
+    questions = [presets()[slug].answers for slug, _ in usual]
+    assert questions == sorted(set(questions), key=QUESTIONS.index)
+    chosen = shown("workload=iozone-paper")
+    assert {slug for slug, is_chosen in chosen if is_chosen} == {"iozone-paper"}
+    assert {slug for slug, _ in chosen} == {slug for slug, _ in usual} | {"iozone-paper"}
+
+
+def test_a_preset_that_does_not_fit_says_which_one_does(signed_in: Client, disk: Lun) -> None:
+    Lun.objects.filter(pk=disk.pk).update(size_bytes=GB)
+    page = signed_in.get(f"/runs/new/?lun={disk.pk}")
+    judged = 0
+    for group in page.context["questions"]:
+        all_presets = [preset for kind in group.workloads for preset in kind.presets]
+        fitting = [preset for preset in all_presets if not preset.no_room]
+        room = {preset.preset.title: preset.space_bytes for preset in fitting}
+        assert room.get(group.fitting, 0) == max(room.values(), default=0)
+        if len(room) < len(all_presets):
+            judged += 1
+            assert f"Fits here: {group.fitting}." in text(page)
+    assert judged > 1
+    asked = signed_in.get(f"/runs/new/?lun={disk.pk}&workload=iozone-paper")
+    (left_out,) = asked.context["left_out"]
+    assert left_out.preset.slug == "iozone-paper"
+    notice = text(asked).partition("data-left-out")[2].partition("</div>")[0]
+    (group,) = [one for one in asked.context["questions"] if one.question == "Memory and mixed"]
+    assert f"Fits here: {group.fitting}." in notice
+
+
 def test_nothing_is_ticked_before_a_lun_is_chosen(signed_in, worker):
     page = signed_in.get("/runs/new/")
     assert ticked(page, "fs") == ticked(page, "workload") == []

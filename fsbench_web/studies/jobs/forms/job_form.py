@@ -10,6 +10,7 @@ first scheduler. ``suggested`` is what the page itself ticked.
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from urllib.parse import quote
 
 from django.http import QueryDict
 
@@ -85,7 +86,7 @@ class JobForm(OptionsForm):
         # A browser sends what is ticked in the order of the page.
         if set(self.chosen) != set(self.suggested_variants):
             return True
-        return any(value for key in self.chosen for value in self.options.get(key, {}).values())
+        return any(map(self._has_options, self.chosen))
 
     @property
     def has_own_workloads(self) -> bool:
@@ -94,11 +95,20 @@ class JobForm(OptionsForm):
             return self.names_workloads
         if set(self.workloads) != set(self.suggested_workloads):
             return True
-        return any(
-            value != usual_texts(slug).get(name)
-            for slug in self.workloads
-            for name, value in self.parameters.get(slug, {}).items()
-        )
+        return any(map(self._changed_parameters, self.workloads))
+
+    @property
+    def tuned_count(self) -> int:
+        """How many chosen variants have options, and how many workloads other parameters."""
+        tuned = filter(self._has_options, self.chosen)
+        return len([*tuned, *filter(self._changed_parameters, self.workloads)])
+
+    def _has_options(self, key: str) -> bool:
+        return any(self.options.get(key, {}).values())
+
+    def _changed_parameters(self, slug: str) -> dict[str, str]:
+        usual, texts = usual_texts(slug), self.parameters.get(slug, {})
+        return {name: text for name, text in texts.items() if text != usual.get(name)}
 
     def suggest(self, variants: list[str], workloads: list[str], *, for_now: bool = False) -> None:
         """Tick these, as the page's suggestion; what somebody chose stays."""
@@ -250,10 +260,8 @@ class JobForm(OptionsForm):
         query.setlist("scheduler", self.schedulers)
         query.setlist("workload", self.workloads)
         for slug in self.workloads:
-            usual = usual_texts(slug)
-            for name, value in self.parameters.get(slug, {}).items():
-                if value != usual.get(name):
-                    query[f"{slug}.{name}"] = value
+            for name, value in self._changed_parameters(slug).items():
+                query[f"{slug}.{name}"] = value
         self.write_options(query)
         if self.study:
             query["study"] = self.study
@@ -310,13 +318,7 @@ def read(query: QueryDict) -> JobForm:
 
 def _without_nul(query: QueryDict) -> QueryDict:
     # PostgreSQL refuses NUL in any text, also in one that is only looked for.
-    clean = QueryDict(mutable=True)
-    for name, values in query.lists():
-        clean.setlist(
-            name.replace("\x00", "\ufffd"),
-            [str(value).replace("\x00", "\ufffd") for value in values],
-        )
-    return clean
+    return QueryDict(query.urlencode().replace("%00", quote("\ufffd")))
 
 
 def prefilled(spec: JobSpec) -> JobForm:

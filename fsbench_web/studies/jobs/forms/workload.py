@@ -32,18 +32,12 @@ class ParameterField:
         return ""
 
     @property
-    def choices(self) -> list[tuple[str, int | None]]:
-        """(value, KB) of every size; a value that is none of them stays to be seen."""
-        choices: list[tuple[str, int | None]] = [(str(kb), kb) for kb in self.parameter.sizes_kb]
-        if self.value not in {value for value, _ in choices}:
-            choices.append((self.value, None))
-        return choices
-
-    @property
-    def labelled_choices(self) -> list[tuple[str, str]]:
+    def choices(self) -> list[tuple[str, str]]:
         """(value, label) of every choice; a value that is none of them stays to be seen."""
-        choices = list(self.parameter.choices)
-        if self.value not in dict(choices):
+        parameter = self.parameter
+        choices = [(str(kb), numbers.benchmark_size(kb)) for kb in parameter.sizes_kb]
+        choices += [("no", "no"), ("yes", "yes")] if parameter.is_flag else parameter.choices
+        if choices and self.value not in dict(choices):
             choices.append((self.value, self.value))
         return choices
 
@@ -58,17 +52,11 @@ class PresetFields:
     preset: Preset
     is_chosen: bool
     fields: tuple[ParameterField, ...]
-    programs: tuple[str, ...]
     space_bytes: int
     asked_s: float | None
     problems: tuple[str, ...] = ()
     no_room: str = ""
     """Why its files have no room on the chosen LUN with what is ticked; "" where they may."""
-
-    @property
-    def fits(self) -> bool:
-        """Else nobody ticks it."""
-        return not self.no_room
 
     @property
     def changed(self) -> str:
@@ -128,8 +116,8 @@ class QuestionGroup:
     @property
     def fitting(self) -> str:
         """The largest preset that has room on the LUN; "" for none."""
-        presets = [preset for workload in self.workloads for preset in workload.presets]
-        fitting = [preset for preset in presets if preset.fits]
+        presets = (preset for workload in self.workloads for preset in workload.presets)
+        fitting = (preset for preset in presets if not preset.no_room)
         largest = max(fitting, key=lambda preset: preset.space_bytes, default=None)
         return largest.preset.title if largest else ""
 
@@ -156,7 +144,6 @@ def shown_presets(
                 preset,
                 preset.slug in chosen,
                 fields,
-                tuple(workload.needs),
                 workload.space_needed_bytes(),
                 workload.estimated_s(),
             )
