@@ -211,6 +211,29 @@ def test_the_form_is_one_screen(watcher: Page, width: int, most: int) -> None:
     expect(page.locator("#form-advanced")).not_to_have_attribute("open", "")
     for name in ("ext4.1.atime", "probe_s", "start_at", "stop_before", "priority", "reference"):
         expect(page.locator(f"[name='{name}']")).to_have_count(1)
+    page.get_by_role("link", name="All workloads and their parameters").click()
+    expect(page.locator("#form-presets > legend")).to_be_visible()
+
+
+def test_the_form_needs_no_script(browser, site, sign_in) -> None:
+    announce(worker_announcement())
+    context = browser.new_context(base_url=site, java_script_enabled=False)
+    try:
+        page = context.new_page()
+        sign_in(page, User.objects.create_user("cat", password="correct horse"))
+        page.goto("/runs/new/")
+        page.get_by_role("radio", name=re.compile("disk1")).check()
+        page.get_by_role("button", name="Show options of this LUN").click()
+        expect(page.locator("input[name=fs]:checked")).to_have_count(2)
+        page.get_by_role("link", name="Options, journals and further variants").click()
+        page.get_by_role("button", name="Add another ext4 configuration").click()
+        page.locator("#tuning-ext4\\.2 > summary").click()
+        page.locator("#id-ext4\\.2\\.atime").select_option("noatime")
+        page.get_by_role("button", name="Review the job").click()
+        expect(page.get_by_role("heading", name="15 runs on disk1")).to_be_visible()
+        expect(page.get_by_text("ext4_noatime_none").first).to_be_visible()
+    finally:
+        context.close()
 
 
 def test_what_was_said_in_a_fold_stands_open(watcher: Page, complaints: list[str]) -> None:
