@@ -437,7 +437,7 @@ def _add_jobs() -> None:
 
 def _add_comparisons() -> None:
     add = partial(_add, app)
-    baseline = _option("--baseline", help="a contender that all are set against too")
+    baseline = _option("--baseline", help="an entry that all are set against too")
     add(
         "deltas",
         comparing.deltas,
@@ -458,7 +458,7 @@ def _add_comparisons() -> None:
     )
     add(
         *("check", comparing.check, "fail if something got slower (for pipelines)"),
-        _option("--baseline", help="the contender it may not fall against"),
+        _option("--baseline", help="the entry it may not fall against"),
         _several("--contender", "what is checked; repeatable; none: all others"),
         _flag("--allow-mixed", help="also where workloads, hardware or LUNs differ"),
         _choice(
@@ -552,7 +552,7 @@ def _add_permalinks() -> None:
             help="(public)",
         ),
         _option("--expires", metavar="YYYY-MM-DD", help="its last day"),
-        _option("--baseline", help="a contender that all are set against too"),
+        _option("--baseline", help="an entry that all are set against too"),
         *_filters(),
     )
     key = _argument("key", help="the end of its address, after /p/")

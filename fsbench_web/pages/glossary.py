@@ -23,9 +23,9 @@ STATES: dict[RunState, str] = {
     RunState.RUNNING: "The benchmark runs.",
     RunState.COLLECTING: "The output is stored, read and scored.",
     RunState.DONE: "Its numbers are in the scores.",
-    RunState.FAILED: "It ended with a reason, which its page gives; no number of it is in a score.",
-    RunState.CANCELLED: "Somebody stopped it; no number of it is in a score.",
-    RunState.LOST: "Its worker fell silent; no number of it is in a score. It can be tried again.",
+    RunState.FAILED: "It ended with the reason that its page states. Scores leave it out.",
+    RunState.CANCELLED: "Somebody stopped it. Scores leave it out.",
+    RunState.LOST: "Its worker stopped responding. Scores leave it out. You can retry it.",
 }
 
 

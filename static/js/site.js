@@ -82,7 +82,7 @@
     const scrolls = element.scrollWidth > element.clientWidth + 1 || element.scrollHeight > element.clientHeight + 1;
     if (scrolls && !element.hasAttribute("tabindex")) {
       element.tabIndex = 0;
-      if (!element.matches("nav, [role]")) {
+      if (!element.matches("nav, aside, [role]")) {
         element.setAttribute("role", "group");
         if (!element.matches("[aria-label], [aria-labelledby]")) element.setAttribute("aria-label", nameOf(element));
       }

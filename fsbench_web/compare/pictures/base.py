@@ -31,7 +31,7 @@ from fsbench_web.studies.scores.cells import LoadCurve, Matrix, RepeatsOfSeries
 Measurement = TypeVar("Measurement", LoadCurve, Matrix, RepeatsOfSeries)
 
 GONE = (
-    "A contender of this address is not in this comparison, or has no finished run of the test any "
+    "An entry of this address is not in this comparison, or has no finished run of the test any "
     "more. Choose another."
 )
 
@@ -111,7 +111,7 @@ class PictureKind(ABC):
         """The delta tables of some tests and categories, by what the comparison ranks."""
         return self.noticed(of_tests(self.spec.comparison, tests, slugs))
 
-    def left_out(self, count: int, noun: str = "contenders") -> list[str]:
+    def left_out(self, count: int, noun: str = "entries") -> list[str]:
         """A sentence on so many lines that a limit left out; the legend says it too."""
         self.undrawn += count
         return [f"{count} further {noun} are not drawn: choose fewer."] if count > 0 else []
@@ -227,7 +227,7 @@ class SingleContenderPicture(ContenderPicture):
 
     @property
     def selects(self) -> Sequence[Select]:
-        return [self.select("a", "Contender", self.a)]
+        return [self.select("a", "Entry", self.a)]
 
     def draw_contenders(self) -> Picture:
         if self.a is None or self.spec.a not in (None, self.a.key):
@@ -249,12 +249,10 @@ class SeveralContendersPicture(ContenderPicture):
             contender for contender in self.contenders if contender.key in wanted
         ] or self.contenders
         if self.contenders and wanted - {contender.key for contender in self.contenders}:
-            self.notices.append(
-                "Some contenders of this address are not in this comparison any more."
-            )
+            self.notices.append("Some entries of this address are not in this comparison any more.")
         if len(lines) > MOST_LINES:
             self.notices.append(
-                f"{MOST_LINES} of {len(lines)} contenders are drawn, the best ones: more colours "
+                f"{MOST_LINES} of {len(lines)} entries are drawn, the best ones: more colours "
                 "nobody tells apart. Choose others in the form."
             )
             self.undrawn = len(lines) - MOST_LINES

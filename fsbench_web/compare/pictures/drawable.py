@@ -9,6 +9,7 @@ from fsbench_web.compare.tables.bounds import BoundedComparison, by_rows
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison
 from fsbench_web.core.comparison.contenders import tool_of
 from fsbench_web.core.comparison.headlines import headline_of
+from fsbench_web.core.comparison.names import shown_names
 from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.scores import cells
@@ -117,8 +118,9 @@ def contenders(compared: Comparison) -> list[Contender]:
                 *(row.series_id, member.name, row.filesystem, row.study, score, unit, tool_of(row))
             )
     lower = {table.unit for table in compared.tables if table.lower_is_better}
+    names = shown_names(contender.name for contender in by_series.values())
     return sorted(
-        by_series.values(),
+        (replace(contender, name=names[contender.name]) for contender in by_series.values()),
         key=lambda contender: (
             contender.score if contender.unit in lower else -contender.score,
             contender.name,

@@ -150,7 +150,7 @@ class Latencies(SeveralContendersPicture):
         """Percentiles as a tool printed them: a line a contender, the best in the middle first."""
         by_contender: dict[str, dict[float, DeltaRow]] = defaultdict(dict)
         if not self.tables:
-            return Picture(None, notes=["No contender has percentiles of this latency."])
+            return Picture(None, notes=["No entry has percentiles of this latency."])
         unit, of_unit = commonest_unit(self.tables)
         for table in of_unit:
             share = testnames.percentile_of(table.test)
@@ -198,7 +198,7 @@ class Latencies(SeveralContendersPicture):
     def _missing(self, drawn: int, words: str) -> list[str]:
         """How many contenders are not drawn, in front of ``words``."""
         missing = len(self.lines or ()) - drawn
-        return [f"{missing} of the contenders {words}"] if missing else []
+        return [f"{missing} of the entries {words}"] if missing else []
 
     def _draw_completions(
         self, by_key: Mapping[int, tuple[Distribution, Sequence[int]]]
@@ -239,7 +239,7 @@ class Latencies(SeveralContendersPicture):
             are_contenders=True,
         )
         notes = [
-            "Each line is the newest run of a contender that kept it; percentiles are of the "
+            "Each line is the newest run of an entry that kept it; percentiles are of the "
             "completions of one interval alone, so that nothing is averaged over time or repeats.",
             *self._missing(len(measured), "kept nothing of this latency over time."),
         ]

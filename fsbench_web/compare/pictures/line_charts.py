@@ -101,7 +101,7 @@ def _of_cells(matrices: Iterable[tuple[Contender, Matrix]], along: int) -> list[
 class Profile(LineChart, FixedSizesPicture):
     slug = "profile"
     label = "Profile lines"
-    words = "Several contenders at one block size or one file size."
+    words = "Several entries at one block size or one file size."
     needs = MATRIX
 
     def prepare(self) -> None:
@@ -120,7 +120,7 @@ class Profile(LineChart, FixedSizesPicture):
         )
         pairs, unit, notes = self.of_one_unit(matrices)
         if not pairs:
-            return Picture(None, notes=["No contender was measured at this size: choose another."])
+            return Picture(None, notes=["No entry was measured at this size: choose another."])
         along = 0 if self.record_kb is None else 1
         drawn = _of_cells(pairs, along)
         names = {each.x: size_name(each.x) for each in drawn}
@@ -176,7 +176,7 @@ class Roofline(LineChart):
         label = testnames.label(self.test)
         if not drawn or not ceilings:
             refusal = (
-                f"The LUN of these contenders was not measured, or not with what {label} needs: "
+                f"The LUN of these entries was not measured, or not with what {label} needs: "
                 "submit a job that measures it (Measure the LUN itself)."
             )
             return Picture(None, notes=[refusal])
@@ -191,7 +191,7 @@ class Roofline(LineChart):
                 f"{cut} intervals reach below zero, which has no logarithm: they are in the table."
             )
         if undrawn:
-            notes.append(f"{undrawn} further contenders are in the table alone: choose fewer.")
+            notes.append(f"{undrawn} further entries are in the table alone: choose fewer.")
         self.undrawn += undrawn
         return self.picture(
             drawn,
@@ -225,7 +225,7 @@ def _with_loads(scored: ScoredTests) -> list[str]:
 class LoadCurves(LineChart):
     slug = "load"
     label = "Load curves"
-    words = "Several contenders at more and more load, each number with its 95% interval."
+    words = "Several entries at more and more load, each number with its 95% interval."
     needs = Need(
         _with_loads,
         "No finished run of this comparison was measured at a load, as threads=8. Curves that a "

@@ -43,7 +43,7 @@ from fsbench_web.studies.scores.cells import Cell, Matrix, Repeats
 class HeatMap(SingleContenderPicture):
     slug = "matrix"
     label = "Heat map"
-    words = "One contender: block size by file size."
+    words = "One entry: block size by file size."
     needs = MATRIX
 
     def draw_contender(self, contender: Contender) -> Picture:
@@ -122,7 +122,7 @@ def _other_units(matrices: Sequence[Matrix], drawn: Matrix) -> list[str]:
 class Ratio(SingleContenderPicture):
     slug = "ratio"
     label = "Speed-up map"
-    words = "How many times as fast one contender is as another, cell by cell, where both have one."
+    words = "How many times as fast one entry is as another, cell by cell, where both have one."
     needs = MATRIX
 
     def prepare(self) -> None:
@@ -145,7 +145,7 @@ class Ratio(SingleContenderPicture):
             raise PictureUnavailable(GONE)
         if self.b is None:
             raise PictureUnavailable(
-                "A speed-up takes two contenders, and this comparison has one of this test."
+                "A speed-up takes two entries, and this comparison has one of this test."
             )
         matrices = self.in_one_unit(cells.matrices({contender.key, self.b.key}, self.test))
         of_both = _of_one_unit(matrices, contender, self.b)

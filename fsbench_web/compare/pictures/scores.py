@@ -57,7 +57,7 @@ from fsbench_web.figures.panels import MOST_PANELS, Panel, SmallMultiple
 class BestCases(CategoryPicture):
     slug = "bars"
     label = "Scores"
-    words = "Each contender: the mean of its repeats, or its score."
+    words = "Each entry: the mean of its repeats, or its score."
     needs = SCORES
 
     def prepare(self) -> None:
@@ -115,7 +115,7 @@ class BestCases(CategoryPicture):
         table = max(self.tables, key=lambda table: len(table.rows))
         rows, unit = table.rows[::-1], table.unit  # best first
         columns: list[ChartColumn[DeltaRow]] = [
-            text("Contender", lambda row: row.contender),
+            text("Entry", lambda row: row.contender, "Contender"),
             text("Configuration", lambda row: row.configuration or ""),
             value("Score", unit, lambda row: row.score),
             value("Mean of repeats", unit, lambda row: mean(row.repeats) if row.repeats else None),
@@ -316,7 +316,7 @@ class QueueDepth(PictureKind):
             )
             numbers += of_panel
         if not drawn:
-            return Picture(None, notes=["No contender has numbers at several queue depths."])
+            return Picture(None, notes=["No entry has numbers at several queue depths."])
         title = f"{self.label_of(self.test)} over queue depth"
         figure = panels.stacked(drawn, loads.QUEUE_DEPTH, title, among=every, scale=self.spec.scale)
         columns: list[ChartColumn[Drawn]] = [
@@ -352,8 +352,7 @@ class Phases(PictureKind):
     slug = "phases"
     label = "Phases"
     words = (
-        "What each phase of a work takes, several contenders side by side, each with its 95% "
-        "interval."
+        "What each phase of a work takes, several entries side by side, each with its 95% interval."
     )
     needs = Need(
         _works_of_phases,
@@ -379,7 +378,7 @@ class Phases(PictureKind):
         """All phases of the work at its load."""
         work = phases.work_of(self.test)
         if work is None or not self.tables:
-            return Picture(None, notes=["No contender has a phase of this work."])
+            return Picture(None, notes=["No entry has a phase of this work."])
         unit, of_unit = commonest_unit(self.tables)
         by_test = {testnames.parts(table.test)[0]: table for table in of_unit}
         # What nobody has is no phase of these: of a generated tree there is no bzImage.
@@ -436,7 +435,7 @@ class Multiples(CategoryPicture):
     slug = "multiples"
     label = "All tests"
     words = (
-        "A small chart a test, from the one that is chosen on: each contender in percent of the "
+        "A small chart a test, from the one that is chosen on: each entry in percent of the "
         "speed of the best."
     )
     needs = SCORES
@@ -461,7 +460,7 @@ class Multiples(CategoryPicture):
         if not ranked:
             raise PictureUnavailable(self.needs.refusal)
         largest = max(len(table.rows) for table in ranked)
-        cut = f", the best {MOST_ROWS} of up to {largest} contenders" if largest > MOST_ROWS else ""
+        cut = f", the best {MOST_ROWS} of up to {largest} entries" if largest > MOST_ROWS else ""
         figure = panels.multiples(
             [_panel(table) for table in ranked],
             f"Percent of the speed of the best of each test{cut}",
@@ -471,7 +470,7 @@ class Multiples(CategoryPicture):
             [
                 text("Test", lambda pair: testnames.label(pair[0].test)),
                 text("Category", lambda pair: pair[0].category_label),
-                text("Contender", lambda pair: pair[1].contender),
+                text("Entry", lambda pair: pair[1].contender, "Contender"),
                 value("Percent of the best", "%", lambda pair: _percent_of_best(pair[1])),
                 value("Score", "", lambda pair: pair[1].score),
                 text("Unit", lambda pair: pair[0].unit),
@@ -483,9 +482,7 @@ class Multiples(CategoryPicture):
         if self.more_tests > 0:
             notes.append(f"{self.more_tests} further tests are not drawn: choose a later one.")
         if largest > MOST_ROWS:
-            notes.append(
-                f"Of each test the best {MOST_ROWS} of up to {largest} contenders are drawn."
-            )
+            notes.append(f"Of each test the best {MOST_ROWS} of up to {largest} entries are drawn.")
         return Picture(figure, shown, notes)
 
 

@@ -12,6 +12,7 @@ from django.urls import reverse
 from fsbench_web.compare.selection.wording import flag_label
 from fsbench_web.compare.tables.columns import ColumnOf
 from fsbench_web.core import numbers
+from fsbench_web.core.comparison.names import shown_names
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.numbers import as_text
 from fsbench_web.core.scoring import loads, testnames
@@ -84,9 +85,9 @@ def _stored(content: object) -> str:
     return "" if content is None else str(content)
 
 
-def text(title: str, value_of: Callable[[Row], str]) -> ChartColumn[Row]:
+def text(title: str, value_of: Callable[[Row], str], name: str = "") -> ChartColumn[Row]:
     return ChartColumn(
-        *(title, "text", value_of, lambda row: value_of(row) or numbers.MISSING), name=title
+        *(title, "text", value_of, lambda row: value_of(row) or numbers.MISSING), name=name or title
     )
 
 
@@ -206,7 +207,7 @@ def drawn_table(
     return PictureTable(columns, drawn, lambda row: row.links)
 
 
-CONTENDER: ChartColumn[Any] = text("Contender", lambda row: row.name)
+CONTENDER: ChartColumn[Any] = text("Entry", lambda row: row.name, "Contender")
 
 
 def run_links(run_ids: Sequence[int]) -> Links:
@@ -252,6 +253,7 @@ def unknown_unit(unit: str) -> list[str]:
 def bar_chart(table: DeltaTable, among: Collection[str] = ()) -> go.Figure:
     """The rows as bars, best first. ``among`` are all contenders of the page."""
     rows, scale = table.rows[::-1], table.scale
+    names = shown_names([*among, *(row.contender for row in rows)])
 
     def shown(number: float) -> float:
         return numbers.scaled(number / scale.divisor, scale.unit)
@@ -259,7 +261,7 @@ def bar_chart(table: DeltaTable, among: Collection[str] = ()) -> go.Figure:
     def bar(row: DeltaRow) -> Bar:
         ends = ends_of(row.interval)
         return Bar(
-            row.contender,
+            names[row.contender],
             shown(table.bar_of(row)),
             table.mark_of(row) == "best",
             ends and (shown(ends[0]), shown(ends[1])),
@@ -276,7 +278,7 @@ def bar_chart(table: DeltaTable, among: Collection[str] = ()) -> go.Figure:
         numbers.unit_name(scale.unit),
         f"{testnames.label(table.test)}: {table.category_in_sentence}",
         table.lower_is_better,
-        among,
+        [names[name] for name in among],
         Ceilings(
             tuple(shown(share.ceiling) if share is not None else None for share in shares),
             subjects.pop() if len(subjects) == 1 else "",

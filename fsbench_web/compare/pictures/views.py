@@ -308,7 +308,7 @@ def _keys_and_sizes(
             problems.append(f'{parameter} is "{text[:60]}"; it is a whole number.')
     lines = {_number(text) for text in query.getlist("line") if text}
     if None in lines:
-        problems.append("line is a whole number, the key of a contender.")
+        problems.append("line is a whole number, the key of an entry.")
     return numbers, tuple(sorted(line for line in lines if line is not None)), problems
 
 

@@ -73,7 +73,7 @@ def order(request: HttpRequest) -> HttpResponse:
 
     plan = measuring_plan(missing.demands, problem)
     if not missing.demands:
-        messages.info(request, "Nothing is missing: every contender has every cell.")
+        messages.info(request, "Nothing is missing: every entry has every cell.")
     unmeasured = {*plan.without_workload, *(demand for demand, _ in plan.refused)}
     again = [demand for demand in missing.repeated_demands if demand not in unmeasured]
     if again:

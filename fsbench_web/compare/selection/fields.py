@@ -45,7 +45,7 @@ UNITS = {
 }
 _ORDERS = {
     "score": ("Score", "lowest first", "highest first"),
-    "contender": ("Contender", "A to Z", "Z to A"),
+    "contender": ("Entry", "A to Z", "Z to A"),
     "change": ("Change against the baseline", "lowest first", "highest first"),
     "share": ("Of the LUN", "least first", "most first"),
     "runs": ("Runs", "fewest first", "most first"),
@@ -115,7 +115,7 @@ _PROFILE = re.compile(r"[a-z0-9][a-z0-9-]{0,59}(@[1-9][0-9]{0,5})?")
 
 def _contender(text: str) -> str:
     if len(text) > LONGEST_VALUE or "\x00" in text:
-        raise ValueError("the name of a contender of the tables")
+        raise ValueError("the name of an entry of the tables")
     return text
 
 
@@ -202,7 +202,7 @@ SETTINGS = {
             {slug: words[:1].lower() + words[1:] for slug, words in CELLS.items()},
             "all data points",
         ),
-        Setting("matched", _flag, "only data points that all contenders of a table have"),
+        Setting("matched", _flag, "only data points that all entries of a table have"),
         _choice(
             "emulated",
             EMULATED,

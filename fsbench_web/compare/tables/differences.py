@@ -14,6 +14,7 @@ from fsbench_web.compare.selection.properties import (
     keys_of,
 )
 from fsbench_web.core.comparison.contenders import Contender
+from fsbench_web.core.comparison.names import shown_names
 from fsbench_web.core.comparison.score_rows import ScoreRow
 
 Facts = Mapping[str, Mapping[str, frozenset[str]]]
@@ -96,6 +97,7 @@ def differences(
 ) -> Differences:
     """What differs between rows of the same table. ``facts``: of the series' environments."""
     tables = list(tables)
+    shown = shown_names(contender.name for table in tables for contender in table)
     rows = {contender.row.series_id: contender.row for table in tables for contender in table}
     # Tables of one test mostly show the same series: each set of series is looked at once.
     counts: dict[frozenset[int], int] = defaultdict(int)
@@ -103,7 +105,7 @@ def differences(
     for table in tables:
         counts[frozenset(contender.row.series_id for contender in table)] += 1
         for contender in table:
-            names[contender.row.series_id][contender.name] = None
+            names[contender.row.series_id][shown[contender.name]] = None
     belongs = _related_properties(by, {row.filesystem for row in rows.values()})
     of_properties = []
     for attribute in PROPERTIES.values():

@@ -19,6 +19,7 @@ from fsbench_web.compare.tables.verdicts.uncertainty import (
 )
 from fsbench_web.core import numbers
 from fsbench_web.core.comparison.headlines import counted_tables, headline_of
+from fsbench_web.core.comparison.names import with_shown_names
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.deltas import is_same
@@ -71,7 +72,10 @@ def findings(tables: Iterable[DeltaTable], places: Places = section_place) -> li
     for table in listed:
         by_test[table.test].append(table)
     first = {test: _headline(of_test) for test, of_test in by_test.items()}
-    return [_finding(table, places(table), first[table.test] is table) for table in listed]
+    return [
+        _finding(with_shown_names(table), places(table), first[table.test] is table)
+        for table in listed
+    ]
 
 
 def _headline(tables: Sequence[DeltaTable]) -> DeltaTable:
@@ -94,11 +98,11 @@ def summary(tables: Iterable[DeltaTable], places: Places = section_place) -> lis
     widest = max(spreads, key=lambda pair: pair[0])
     narrowest = min(spreads, key=lambda pair: pair[0])
     parts = (
-        Part("First and last are furthest apart in "),
+        Part("The slowest is furthest behind in "),
         Part(_title(widest[1]), places(widest[1])),
-        Part(f" ({percents(widest[0])} slower) and closest in "),
+        Part(f" ({percents(widest[0])} slower than the fastest) and closest in "),
         Part(_title(narrowest[1]), places(narrowest[1])),
-        Part(f" ({percents(narrowest[0])} slower)."),
+        Part(f" ({percents(narrowest[0])})."),
     )
     return [Finding("", "", UNKNOWN, parts)]
 
@@ -231,7 +235,7 @@ def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[P
         return TIE, [*parts, Part("."), *_last_parts(table, others)]
     verdict = best[0].verdict
     status = UNKNOWN if verdict is None else verdict.status
-    word = "is first with" if status == SIGNIFICANT else "has the best score,"
+    word = "leads with" if status == SIGNIFICANT else "has the best score,"
     parts = [
         *_contender(best[0], with_runs=True),
         Part(f" {word} {score}"),
@@ -244,17 +248,19 @@ def _sentence(table: DeltaTable, order: Sequence[DeltaRow]) -> tuple[str, list[P
 
 
 def _before(row: DeltaRow, table: DeltaTable) -> list[Part]:
-    return [Part(", before "), *_contender(row), Part(f" with {_score(row, table)}: ")]
+    return [Part(", ahead of "), *_contender(row), Part(f" with {_score(row, table)}: ")]
 
 
 def _outcome(verdict: Verdict | None, others: Sequence[DeltaRow]) -> str:
     if verdict is None:
         return NOT_KNOWN
-    names = names_in_words(verdict.against)
+    # One other is named already.
+    names = names_in_words(verdict.against) if len(others) > 1 else ""
     if verdict.status == SIGNIFICANT:
         return _difference(others[0].verdict, others[0])
     if verdict.status == EQUAL:
-        return f"equivalent to {names}, within {verdict.equivalence_percent:g}%"
+        to = f" to {names}," if names else ""
+        return f"equivalent{to} within {verdict.equivalence_percent:g}%"
     if verdict.status == TIE:
         # Who is in no list would be taken for slower.
         rest = [
@@ -262,7 +268,7 @@ def _outcome(verdict: Verdict | None, others: Sequence[DeltaRow]) -> str:
             for status, word in ((EQUAL, "equivalent to"), (UNKNOWN, "not known against"))
             if (names_of_others := _names_of(others, status))
         ]
-        return ", ".join([f"inconclusive against {names}", *rest])
+        return ", ".join([f"inconclusive against {names}" if names else "inconclusive", *rest])
     return f"{NOT_KNOWN} ({missing_words(verdict)})"
 
 

@@ -40,6 +40,7 @@ from fsbench_web.compare.views.table_cells import (
 )
 from fsbench_web.core import numbers
 from fsbench_web.core.comparison.headlines import TestLine, headline_tables, line_against
+from fsbench_web.core.comparison.names import shown_names, with_shown_names
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.comparison.score_rows import slug_of
 from fsbench_web.core.units import SUM
@@ -52,13 +53,15 @@ register = template.Library()
 def delta_table(context: Context, table: DeltaTable) -> dict[str, Any]:
     """A delta table of the page's ``section``, shown as ``table_view`` says."""
     section, spec, view = context.get("section"), context.get("spec"), _view(context)
+    anchor = section.anchor_of(table) if section else ""
+    table = with_shown_names(table)
     columns = page_columns(table, view)
     spec = spec if isinstance(spec, ComparisonSpec) else None
     label = section.label if section else ""
     return {
         "table": table,
         "label": label,
-        "anchor": section.anchor_of(table) if section else "",
+        "anchor": anchor,
         "unit": _unit(table, view),
         "is_hidden": _is_hidden(table, view),
         "name": f"{label}, {table.category_label}",
@@ -86,7 +89,7 @@ def _rows(
             "verdict": verdict_of(row, has_baseline),
             "is_hidden": place in hidden,
             "name": _name(row, spec, addresses),
-            "below": _below(row, addresses),
+            "below": _below(row, spec, addresses),
             "study": row.study_title if table.has_several_studies else "",
             "folded": ", ".join(folded),
             "flags": [flag for flag in row.flags if flag not in table.common_flags],
@@ -112,13 +115,17 @@ def _configurations(contender: str, spec: ComparisonSpec) -> str:
     return "" if narrower is None else f"{reverse('compare:page')}?{narrower.to_query()}"
 
 
-def _below(row: DeltaRow, addresses: RunAddresses) -> list[dict[str, str]]:
+def _below(
+    row: DeltaRow, spec: ComparisonSpec | None, addresses: RunAddresses
+) -> list[dict[str, str]]:
     """Under the contender: what it is in full, and its configuration with a link."""
     parts = []
     if row.label and slug_of(row.label) != row.contender.split("@")[0]:
         parts.append({"text": row.label})
     if row.subline:
         parts.append(_origin(row.subline, row, addresses))
+    elif row.run_ids and spec is not None and spec.by != "configuration":
+        parts.append(_origin("runs", row, addresses))
     if (row.configurations or 0) > 1:
         parts.append({"text": f"best of {row.configurations}"})
     return parts
@@ -231,10 +238,12 @@ def line_of_test(context: Context, row: TestRow, baseline: str, has_cpu: bool) -
     view = _view(context)
     line = line_against(headline_tables(row.first.tables)[0], baseline)
     best, other, ratio = line.best, line.other, line.ratio
-    name = f"{other.contender} " if other is not None and other.contender != baseline else ""
+    names = shown_names(each.contender for each in line.table.rows)
+    is_named = other is not None and other.contender != baseline
+    name = f"{names[other.contender]} " if other is not None and is_named else ""
     cells = [
         row.first.label,
-        uncertainty.names_in_words(line.best_names) or "–",
+        uncertainty.names_in_words([names[best] for best in line.best_names]) or "–",
         _amount(line.table, best, view),
         name + _amount(line.table, other, view),
         "–" if ratio is None else uncertainty.signed_percent(ratio),

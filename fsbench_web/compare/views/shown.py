@@ -31,6 +31,7 @@ from fsbench_web.compare.tables.differences import differences
 from fsbench_web.core.comparison.answer_shown import answer_context
 from fsbench_web.core.comparison.headlines import caveats_of, headline_tables
 from fsbench_web.core.comparison.matrix import matrix_of
+from fsbench_web.core.comparison.names import shown_names
 from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.models import Study
@@ -297,20 +298,21 @@ def _answer_context(shown: ShownComparison, tables: Sequence[DeltaTable]) -> dic
     """The answer, its chart, what to trust it by, and where it leads (compare/answer.html)."""
     spec, address = shown.spec, shown.address
     answer = answer_of(tables, spec.baseline)
-    entries = sorted(answer.workloads[0].answer.entries) if answer.workloads else []
+    entries = shown_names(answer.workloads[0].answer.entries if answer.workloads else ())
     findings_page = "" if shown.tab == SUMMARY else address.page(spec, SUMMARY)
     is_ranked = address.study is not None and not address.study.is_published
     history = f"?study={address.study.slug}" if address.study else ""
     return answer_context(answer) | {
         "matrix": matrix_of(tables, answer),
+        "baseline_name": entries.get(answer.baseline, answer.baseline),
         "trust": caveats_of(tables) if tables else None,
         "bases": [
             (
-                entry,
+                name,
                 address.page(replace(spec, baseline=entry), shown.tab),
                 entry == answer.baseline,
             )
-            for entry in entries
+            for entry, name in entries.items()
         ]
         if len(entries) <= MOST_BASELINES
         else [],

@@ -88,7 +88,7 @@ def page_columns(table: DeltaTable, view: TableView) -> list[Column]:
 
 def contender_column(view: TableView) -> Column:
     return Column(
-        *("contender", "Contender", lambda row: Cell(row.contender), "contender"),
+        *("contender", "Entry", lambda row: Cell(row.contender), "contender"),
         classes="",
         sorted_by=view.sort,
     )

@@ -1,7 +1,7 @@
 """The answer of a comparison in words and as a chart. Pure. Only "faster" names a leader."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import floor, inf, log
 from typing import Any
 
@@ -19,6 +19,7 @@ from fsbench_web.core.comparison.answer import (
     ComparisonAnswer,
     WorkloadAnswer,
 )
+from fsbench_web.core.comparison.names import shown_names
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.profiles.coverage import NOTES
 from fsbench_web.core.stats.answers import (
@@ -215,15 +216,37 @@ def answer_context(answer: ComparisonAnswer) -> dict[str, Any]:
 
 def drawn(found: ComparisonAnswer) -> list[tuple[str, Answer]]:
     """(title, answer) of the workloads that have a chart: the first WORKLOADS_DRAWN."""
-    return [
-        (work.workload or "Other tests", work.answer) for work in found.workloads[:WORKLOADS_DRAWN]
-    ]
+    drawn_first = _with_shown_names(found).workloads[:WORKLOADS_DRAWN]
+    return [(work.workload or "Other tests", work.answer) for work in drawn_first]
+
+
+def _with_shown_names(found: ComparisonAnswer) -> ComparisonAnswer:
+    """The same answer with its entries as people read them."""
+    names = shown_names(name for work in found.workloads for name in work.answer.entries)
+    return replace(
+        found,
+        workloads=tuple(
+            replace(work, answer=_renamed(work.answer, names)) for work in found.workloads
+        ),
+    )
+
+
+def _renamed(one: Answer, names: Mapping[str, str]) -> Answer:
+    return replace(
+        one,
+        entries=tuple(names[entry] for entry in one.entries),
+        baseline=names[one.baseline],
+        standings=tuple(each._replace(entry=names[each.entry]) for each in one.standings),
+        wins={names[entry]: tests for entry, tests in one.wins.items()},
+        lost_to={test: names[entry] for test, entry in one.lost_to.items()},
+    )
 
 
 def headline(found: ComparisonAnswer) -> str:
     """The answer in one sentence or two: who is faster, by how much, between which ends."""
     if not found.workloads:
         return f"Nothing to compare. {_MISSING[found.missing]}"
+    found = _with_shown_names(found)
     place = f" for {found.profile}" if found.profile else ""
     if len(found.workloads) == 1:
         return _of_one(found.workloads[0].answer, place, is_published=found.is_published)
@@ -232,6 +255,7 @@ def headline(found: ComparisonAnswer) -> str:
 
 def details(found: ComparisonAnswer) -> list[str]:
     """What stands below the headline: tests won and lost, the other entries, each workload."""
+    found = _with_shown_names(found)
     if len(found.workloads) > 1:
         return [
             f"{work.workload or 'Other tests'}: "

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from fsbench_web.core.comparison.answer import ComparisonAnswer
 from fsbench_web.core.comparison.headlines import counted_tables
+from fsbench_web.core.comparison.names import shown_names
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.comparison.significance import family_of, verdict_of_pair
 from fsbench_web.core.scoring import testnames
@@ -58,7 +59,10 @@ class MatrixRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Matrix:
-    """``groups``: (workload, its rows). ``hidden_rows``, ``hidden_entries``: beyond the limits."""
+    """``entries``: as people read them. ``groups``: (workload, its rows).
+
+    ``hidden_rows``, ``hidden_entries``: beyond the limits.
+    """
 
     entries: tuple[str, ...]
     baseline: str
@@ -88,9 +92,10 @@ def matrix_of(tables: Sequence[DeltaTable], found: ComparisonAnswer) -> Matrix |
         groups.setdefault(workload, []).append(
             MatrixRow(table.test, testnames.label(table.test), cells)
         )
+    names = shown_names(order)
     return Matrix(
-        entries,
-        found.baseline,
+        tuple(names[entry] for entry in entries),
+        names[found.baseline],
         tuple((workload, tuple(group)) for workload, group in groups.items()),
         max(0, len(counted) - MOST_ROWS),
         max(0, len(order) - MOST_ENTRIES),

@@ -94,7 +94,7 @@ def test_without_any_it_says_what_keeps_them(two_series: list[Series], client: C
     assert "Nothing is kept over time of these runs" in text
     run = run_of(two_series[0], 1, logged(1e6))
     text = client.get("/compare/pictures/", query_of(two_series[0])).content.decode()
-    assert "1 of the contenders kept nothing of this latency over time." in text
+    assert "1 of the entries kept nothing of this latency over time." in text
     LatencySeriesBlock.objects.filter(run=run).update(content=b"no block")
     response = client.get("/compare/pictures/", query_of(two_series[0]))
     assert response.status_code == 200

@@ -305,7 +305,7 @@ def test_at_most_seven_lines_are_drawn_and_the_page_says_so(client: Client) -> N
     *lines, note = figure(html)["data"]
     assert len(lines) == 7
     assert (note["name"], note["x"]) == ("2 more, not drawn", [None])
-    assert "7 of 9 contenders are drawn" in html
+    assert "7 of 9 entries are drawn" in html
     assert figure(html)["data"][0]["name"] == "ext4_8"
 
 

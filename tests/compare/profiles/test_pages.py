@@ -259,7 +259,7 @@ def test_nothing_missing_leads_back():
     client = Client()
     client.force_login(person(Role.OPERATOR, "op"))
     answer = client.get("/compare/order/?profile=oltp", follow=True)
-    assert b"every contender has every cell" in answer.content
+    assert b"every entry has every cell" in answer.content
 
 
 def test_ways_of_measuring_are_workloads_of_their_own_and_the_rest_is_told():

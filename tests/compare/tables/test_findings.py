@@ -48,7 +48,7 @@ def test_a_significant_winner() -> None:
         row("jfs", 100, interval_around(100), configuration="jfs_noatime"),
     )
     assert text == (
-        "Write, overall: jfs (jfs_noatime) is first with 100.00 KB/s, before xfs (xfs_noatime) "
+        "Write, overall: jfs (jfs_noatime) leads with 100.00 KB/s, ahead of xfs (xfs_noatime) "
         "with 80.00 KB/s: 25.00% faster, significant. "
         "Last is ext3 with 50.00 KB/s, 50.00% slower."
     )
@@ -56,10 +56,10 @@ def test_a_significant_winner() -> None:
 
 def test_a_winner_that_is_not_significant_is_a_tie_in_words() -> None:
     text = sentence(row("xfs", 95, interval_around(95)), row("jfs", 100, interval_around(100)))
-    assert "is first" not in text
+    assert "leads with" not in text
     assert text == (
-        "Write, overall: jfs has the best score, 100.00 KB/s, before xfs with 95.00 KB/s: "
-        "inconclusive against xfs."
+        "Write, overall: jfs has the best score, 100.00 KB/s, ahead of xfs with 95.00 KB/s: "
+        "inconclusive."
     )
 
 
@@ -72,7 +72,7 @@ def test_where_nobody_can_know_the_sentence_says_so_and_why() -> None:
 def test_several_that_are_best_share_the_score() -> None:
     text = sentence(row("a", 4), row("b", 4), row("c", 2))
     assert text == "Write, overall: a and b share the best score, 4 KB/s.".replace(
-        "4 KB/s.", "4.00 KB/s, before c with 2.00 KB/s: not known."
+        "4 KB/s.", "4.00 KB/s, ahead of c with 2.00 KB/s: not known."
     )
 
 
@@ -85,7 +85,7 @@ def test_of_times_the_shortest_is_first_and_faster_is_of_speed() -> None:
         test="mkfs",
         category="mean",
     )
-    assert "fast is first with 10 s, before slow with 20 s: 100.00% faster" in text
+    assert "fast leads with 10 s, ahead of slow with 20 s: 100.00% faster" in text
 
 
 def test_an_only_contender_beats_nobody() -> None:
@@ -139,12 +139,12 @@ def test_behind_a_shared_score_a_difference_stands_only_where_it_is_one() -> Non
     tied = [in_blocks(name, BLOCKS) for name in ("a", "b")]
     text = ratio_sentence(*tied, in_blocks("c", APART))
     assert text.endswith(
-        "share the best score, 1,004.00 KB/s, before c with 996.98 KB/s: "
+        "share the best score, 1,004.00 KB/s, ahead of c with 996.98 KB/s: "
         "inconclusive, paired in 5 rounds."
     )
     text = ratio_sentence(*tied, in_blocks("c", [value / 2 for value in SAME]))
     assert re.search(
-        r"before c with 502\.\S+ KB/s: 100\.0% faster, \S+ to \S+%, paired in 5 rounds\.$", text
+        r"ahead of c with 502\.\S+ KB/s: 100\.0% faster, \S+ to \S+%, paired in 5 rounds\.$", text
     )
 
 
@@ -155,7 +155,7 @@ def test_what_reads_the_same_is_no_span() -> None:
             for test, part in (("write", 0), ("read", 1e-9))
         ]
     )
-    assert not [finding for finding in summary(tables) if "furthest apart" in finding.text]
+    assert not [finding for finding in summary(tables) if "furthest behind" in finding.text]
 
 
 def test_a_difference_too_small_to_print_is_not_printed_as_none() -> None:
@@ -207,8 +207,8 @@ def test_the_summary_says_where_first_and_last_are_furthest_apart() -> None:
     )
     lone = table(row("a", 100), row("b", 10), test="reread")
     [finding] = summary(judged_tables([sure, close, lone]))
-    assert "furthest apart in Reread, overall (90.00% slower)" in finding.text
-    assert "closest in Read, overall (1.00% slower)" in finding.text
+    assert "furthest behind in Reread, overall (90.00% slower than the fastest)" in finding.text
+    assert "closest in Read, overall (1.00%)" in finding.text
 
 
 def test_nothing_is_furthest_apart_where_all_are_level() -> None:
@@ -229,8 +229,8 @@ def test_a_best_time_of_zero_has_no_ratio_and_a_whole_sentence() -> None:
         unit="s",
         lower=True,
     )
-    assert "ext4 has the best score, 0 s, before btrfs with 1" in text
-    assert "inconclusive against btrfs" in text
+    assert "ext4 has the best score, 0 s, ahead of btrfs with 1" in text
+    assert "1 s: inconclusive." in text
 
 
 def test_a_table_of_another_unit_is_no_further_category() -> None:
@@ -338,7 +338,7 @@ def test_every_number_in_a_sentence_is_in_the_tables(tables: list[DeltaTable]) -
 def test_no_sentence_claims_what_its_table_does_not(tables: list[DeltaTable]) -> None:
     for delta_table, finding in zip(tables, findings(tables), strict=True):
         best = [each for each in delta_table.rows if each.best]
-        claims = "is first" in finding.text
+        claims = "leads with" in finding.text
         assert claims == (finding.status == "significant")
         if claims:
             others = [each for each in delta_table.rows if not each.best]

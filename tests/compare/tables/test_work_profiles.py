@@ -132,7 +132,7 @@ def test_a_contender_that_lacks_a_cell_has_no_score_and_is_told():
     assert first.why == "6 of 12 cells were not measured"
     assert first.missing[0] == "random write, 8 KB in 1 GB"
     assert answer.headline == (
-        "12 of 12 cells of your work measured, all of them by 1 of 2 contenders"
+        "12 of 12 cells of your work measured, all of them by 1 of 2 entries"
     )
 
 
@@ -141,9 +141,9 @@ def test_cells_that_all_have_are_not_said_to_be_nobodys():
     for filesystem in ("ext4", "xfs"):
         finished(make(filesystem), *[at("random_read", *cell, 400) for cell in SIZES])
     [answer] = comparison_of("profile=oltp").work
-    assert answer.headline == "6 of 12 cells of your work measured: no contender has all of them"
+    assert answer.headline == "6 of 12 cells of your work measured: no entry has all of them"
     assert replace(answer, of=1, measured=1, contenders=1).headline == (
-        "1 of 1 cell of your work measured, all of them by 0 of 1 contender"
+        "1 of 1 cell of your work measured, all of them by 0 of 1 entry"
     )
 
 

@@ -155,7 +155,7 @@ def test_cells_of_other_parameters_stay_apart_and_it_is_said(client: Client, lun
     assert work_comparison.tables == []
     [answer] = work_comparison.work
     assert answer.headline == (
-        "2 of 2 cells of your work measured, all of them in one way by 0 of 1 contender"
+        "2 of 2 cells of your work measured, all of them in one way by 0 of 1 entry"
     )
     [coverage] = answer.coverage
     title = "IOzone, records 4–64 KB, files 64–4096 KB, with close"

@@ -131,7 +131,7 @@ def basis_words(verdict: Verdict) -> str:
     if verdict.method == PAIRED and verdict.blocks is not None:  # None: against several at once
         text += f" in {verdict.blocks} rounds"
     if blocks_wanted(verdict):
-        text += f", few for {contenders_in(verdict)} contenders"
+        text += f", few for {contenders_in(verdict)} entries"
     return text + ", of the means of repeats" * (verdicts.OF_MEANS in verdict.reasons)
 
 
@@ -280,7 +280,7 @@ def _sentences(verdict: Verdict) -> Iterator[str]:
         yield f"They share {shared}; pairing needs {LEAST_BLOCKS}."
     if needed := blocks_wanted(verdict):
         yield (
-            f"{verdict.blocks} rounds are few for {contenders_in(verdict)} contenders: a few slow "
+            f"{verdict.blocks} rounds are few for {contenders_in(verdict)} entries: a few slow "
             f"runs can make this difference. Measure {needed} rounds."
         )
     if sentence := what_would_decide(verdict):

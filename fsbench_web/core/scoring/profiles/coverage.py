@@ -129,12 +129,12 @@ class WorkAnswer:
         if not self.contenders:
             return f"{text}: there is nothing that could be compared"
         if 0 < self.measured < self.of:
-            return f"{text}: no contender has all of them"
+            return f"{text}: no entry has all of them"
         if self.measured and not self.is_complete:
-            contenders = (
-                f"{self.scored} of {self.contenders} contender{'s' * (self.contenders > 1)}"
+            entries = (
+                f"{self.scored} of {self.contenders} entr{'ies' * (self.contenders > 1) or 'y'}"
             )
-            return f"{text}, all of them {'in one way ' if self.apart else ''}by {contenders}"
+            return f"{text}, all of them {'in one way ' if self.apart else ''}by {entries}"
         return text
 
     @property

@@ -160,7 +160,7 @@ def test_ten_percent_under_a_drift_of_eight_is_faster_paired_and_lost_unpaired()
     ]
     [finding] = findings.findings([judged_table])
     assert finding.text == (
-        "Write, overall: xfs is first with 1,104.50 KB/s, before ext4 with 1,004.00 KB/s: "
+        "Write, overall: xfs leads with 1,104.50 KB/s, ahead of ext4 with 1,004.00 KB/s: "
         "10.0% faster, 8.3 to 11.8%, paired in 5 rounds."
     )
     apart = table(in_blocks("ext4", EXT4), in_blocks("xfs", XFS, first=6))
@@ -224,7 +224,7 @@ def test_what_is_equal_is_said_to_be_and_nobody_is_best_of_what_is_not_known() -
         "equivalent to ext4",
     )
     assert "less than 2%" in reason_sentences(equal)
-    assert "equivalent to ext4, within 2%" in findings.findings([judged_table])[0].text
+    assert "equivalent within 2%" in findings.findings([judged_table])[0].text
     [narrow] = with_verdicts([table(*judged_table.rows)], Rule(equivalence_percent=0.05))
     assert verdict_of(narrow, "xfs").status == "significant"
     noisy = [value * own for value, own in zip(EXT4, (1.15, 0.95, 1.1, 1.02, 1.13), strict=True)]
@@ -546,7 +546,7 @@ def test_a_difference_of_few_blocks_among_many_says_so(
     verdict = verdict_of(judged_table, "c0")
     assert (verdict.status, verdict.method, verdict.blocks) == ("significant", "paired", blocks)
     sentences = reason_sentences(verdict)
-    few = f"{blocks} rounds are few for {contenders} contenders"
+    few = f"{blocks} rounds are few for {contenders} entries"
     assert (few in sentences) == (needed is not None)
     assert needed is None or f"Measure {needed} rounds." in sentences
     # Where the verdict is read, and not in its reasons alone.
@@ -557,7 +557,7 @@ def test_a_difference_of_few_blocks_among_many_says_so(
         uncertainty.effect(verdict),
         findings.findings([judged_table])[0].text,
     ):
-        assert (f"{blocks} rounds, few for {contenders} contenders" in text) == is_few
+        assert (f"{blocks} rounds, few for {contenders} entries" in text) == is_few
 
 
 def single(name: str, level: float, of: str) -> DeltaRow:
