@@ -1,7 +1,7 @@
 """Check the prose of documents, templates, docstrings and messages.
 
-``python tools/prose.py`` fails for a file with more problems than ``tools/prose.txt`` lists for it.
-``--figures`` also prints the figures of each area, and ``--lower`` lowers the listed numbers.
+``python tools/prose.py`` fails for a file with problems. ``--figures`` also prints the figures of
+each area.
 
 proselint has no rule for sentence length and no list of one's own words. The ``vale`` package of
 the index downloads its program from another host when it first runs.
@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Files that are not clean yet, each with the number of its problems. Numbers may only fall.
-EXCEPTIONS = "tools/prose.txt"
 FOLDERS = ("benchmarks", "client", "deploy", "fsbench_web", "runner", "templates", "tools")
 MEAN_WORDS = 18
 LONG_WORDS = {".md": 30, ".py": 30, ".html": 20}
@@ -227,12 +225,6 @@ def pages() -> list[Path]:
     return sorted(found)
 
 
-def exceptions() -> dict[str, int]:
-    """The number of problems that each listed file may have."""
-    lines = (ROOT / EXCEPTIONS).read_text("utf-8").splitlines()
-    return {name: int(count) for count, name in (line.split(maxsplit=1) for line in lines)}
-
-
 def print_figures(by_name: dict[str, Figures]) -> None:
     """Print for each area its files, sentences, mean, share of long ones and banned words."""
     areas: dict[str, list[Figures]] = defaultdict(list)
@@ -257,21 +249,12 @@ def main() -> int:
         problems[name] = by_name[name].problems()
         if name == "CHANGELOG.md":
             problems[name] += long_lines(text)
-    listed = exceptions()
     if "--figures" in sys.argv[1:]:
         print_figures(by_name)
-    if "--lower" in sys.argv[1:]:
-        listed = {name: min(count, len(problems.get(name, ()))) for name, count in listed.items()}
-        lines = [f"{count} {name}\n" for name, count in listed.items() if count]
-        (ROOT / EXCEPTIONS).write_text("".join(lines), "utf-8")
-        listed = exceptions()
-    broken = [name for name, found in problems.items() if len(found) > listed.get(name, 0)]
-    for name in broken:
-        print(f"{name}:", *problems[name], sep="\n  ", file=sys.stderr)
-    clean = [name for name in listed if not problems.get(name)]
-    for name in clean:
-        print(f"{name} is clean: delete it from {EXCEPTIONS} (--lower)", file=sys.stderr)
-    return bool(broken or clean)
+    broken = {name: found for name, found in problems.items() if found}
+    for name, found in broken.items():
+        print(f"{name}:", *found, sep="\n  ", file=sys.stderr)
+    return bool(broken)
 
 
 if __name__ == "__main__":
