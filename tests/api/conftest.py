@@ -1,5 +1,5 @@
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -18,6 +18,7 @@ from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.imports.sources import Target, unpack
 from fsbench_web.imports.uploads import store_upload
 from fsbench_web.studies.models import Run, RunState, Study, Trigger
+from fsbench_web.studies.scores.tables import MEDIA_TYPES
 from fsbench_web.studies.series import series_for
 from tests.accounts.people import person
 from tests.api.results.test_contract import CALLS
@@ -164,6 +165,12 @@ def one_of_everything() -> dict[str, Any]:
     }
 
 
+def suffixes_of(path: str) -> Iterable[str]:
+    if "{table}" in path:
+        return MEDIA_TYPES
+    return FORMATS if "{suffix}" in path else [""]
+
+
 def reads(arguments: dict[str, Any]) -> list[tuple[str, str]]:
     """(path of the description, an address) of every read but health checks, of what is there.
 
@@ -178,7 +185,7 @@ def reads(arguments: dict[str, Any]) -> list[tuple[str, str]]:
         (
             path,
             path.format(
-                **{"job_id": 1, "watch_id": 1, "tracer": "requests"}
+                **{"job_id": 1, "watch_id": 1, "tracer": "requests", "table": "scores"}
                 | arguments
                 | {"suffix": suffix}
             )
@@ -186,5 +193,5 @@ def reads(arguments: dict[str, Any]) -> list[tuple[str, str]]:
         )
         for method, path in sorted(CALLS)
         if method == "get" and "/health" not in path
-        for suffix in (FORMATS if "{suffix}" in path else [""])
+        for suffix in suffixes_of(path)
     ]

@@ -16,7 +16,8 @@ from tests.api.results.test_contract import CALLS
 pytestmark = pytest.mark.django_db
 PROBLEM = "application/problem+json"
 THERE = {"run_id": "1", "series_id": "1", "suffix": "csv", "slug": "lab", "key": "abc"} | {
-    "tracer": "requests"
+    "tracer": "requests",
+    "table": "scores",
 }
 WRITES = sorted(call for call in CALLS if call[0] != "get")
 READS = sorted(path for method, path in CALLS if method == "get" and "/health" not in path)
