@@ -111,14 +111,14 @@ class Backups:
             problems.append(f"No backup of this site is known. Make one ({_HOW}). {_NOTED}")
         if self.whole and self.age is not None and self.age > self.usual:
             problems.append(
-                f"The last backup that is whole is {self.age.days} days old. Look whether what "
-                f"makes them still runs, or make one ({_HOW}). {_NOTED}"
+                f"The last whole backup is {self.age.days} days old. Check what makes backups, or "
+                f"make one ({_HOW}). {_NOTED}"
             )
         return problems
 
 
-_HOW = "`manage.py backup FOLDER`, or `deploy/backup FILE.tar` of the Compose stack"
-_NOTED = "One by other means is noted here as /guide/deployment/#backup says."
+_HOW = "manage.py backup FOLDER, or deploy/backup FILE.tar for Compose"
+_NOTED = "To record backups by other tools, see /guide/deployment/#backup."
 
 
 def read_backups(now: datetime) -> Backups:

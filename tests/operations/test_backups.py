@@ -43,7 +43,7 @@ def page() -> str:
 def test_a_site_with_nothing_of_its_own_is_not_warned() -> None:
     assert problems() == ""
     Study.objects.create(slug="own", title="Own")
-    assert "No backup of this site is known. Make one (`manage.py backup FOLDER`" in problems()
+    assert "No backup of this site is known. Make one (manage.py backup FOLDER," in problems()
 
 
 class TestOnThePage:
@@ -67,7 +67,7 @@ class TestWithNone:
         (warning,) = (
             line for line in page.splitlines() if "No backup of this site is known. " in line
         )
-        assert '<a href="/guide/deployment/#backup">/guide/deployment/#backup</a> says' in warning
+        assert '<a href="/guide/deployment/#backup">/guide/deployment/#backup</a>.' in warning
 
 
 def test_the_metrics_say_so_too(settings: Settings) -> None:
