@@ -119,7 +119,7 @@ def test_a_job_ends_in_a_delta_table_of_two_file_systems(
     permalink = page.url
     page.goto("/runs/new/")
     page.goto(f"/runs/{last.pk}/")
-    page.get_by_role("link", name="Rerun").click()
+    page.get_by_role("link", name="Copy to a new job").click()
     page.get_by_role("button", name="Review the job").click()
     page.get_by_label("Type the name of the LUN").fill("scratch")
     page.get_by_role("button", name="Erase scratch and run").click()

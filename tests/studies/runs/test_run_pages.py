@@ -356,7 +356,7 @@ def test_an_imported_run_has_no_log_and_no_progress(client, runs):
     page = text(client.get(f"/runs/{run.pk}/"))
     assert 'id="log"' not in page
     assert "The import names no command." in page
-    assert "Rerun" not in page
+    assert "Copy to a new job" not in page
 
 
 def test_a_run_can_be_submitted_again_with_the_same_form(signed_in, runs):
