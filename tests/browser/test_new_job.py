@@ -211,8 +211,6 @@ def test_the_form_is_one_screen(watcher: Page, width: int, most: int) -> None:
     expect(page.locator("#form-advanced")).not_to_have_attribute("open", "")
     for name in ("ext4.1.atime", "probe_s", "start_at", "stop_before", "priority", "reference"):
         expect(page.locator(f"[name='{name}']")).to_have_count(1)
-    page.get_by_role("link", name="All workloads and their parameters").click()
-    expect(page.locator("#form-presets > legend")).to_be_visible()
 
 
 def test_the_form_needs_no_script(browser, site, sign_in) -> None:
@@ -225,7 +223,7 @@ def test_the_form_needs_no_script(browser, site, sign_in) -> None:
         page.get_by_role("radio", name=re.compile("disk1")).check()
         page.get_by_role("button", name="Show options of this LUN").click()
         expect(page.locator("input[name=fs]:checked")).to_have_count(2)
-        page.get_by_role("link", name="Options, journals and further variants").click()
+        page.locator("#form-advanced > summary").click()
         page.get_by_role("button", name="Add another ext4 configuration").click()
         page.locator("#tuning-ext4\\.2 > summary").click()
         page.locator("#id-ext4\\.2\\.atime").select_option("noatime")

@@ -89,6 +89,13 @@ class WorkloadPresets:
         return sum(preset.is_chosen for preset in self.presets)
 
     @property
+    def fitting(self) -> str:
+        """The largest preset that has room on the LUN; "" for none."""
+        fitting = (preset for preset in self.presets if not preset.no_room)
+        largest = max(fitting, key=lambda preset: preset.space_bytes, default=None)
+        return largest.preset.title if largest else ""
+
+    @property
     def choices(self) -> list[tuple[PresetFields, list[str]]]:
         """Every preset with what keeps it alone from being run."""
         shared = self.problems
@@ -112,14 +119,6 @@ class QuestionGroup:
     @property
     def chosen(self) -> int:
         return sum(workload.chosen for workload in self.workloads)
-
-    @property
-    def fitting(self) -> str:
-        """The largest preset that has room on the LUN; "" for none."""
-        presets = (preset for workload in self.workloads for preset in workload.presets)
-        fitting = (preset for preset in presets if not preset.no_room)
-        largest = max(fitting, key=lambda preset: preset.space_bytes, default=None)
-        return largest.preset.title if largest else ""
 
 
 def shown_presets(
