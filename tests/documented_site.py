@@ -149,10 +149,10 @@ class Installation:
         self.variables["FSBENCH_TOKEN"] = self.variables["TOKEN"]
         folders_of("iozone-3.489-operations.txt", self.work)
         (self.work / "results/ext4").mkdir(parents=True)
-        copies = {"first.txt": "ext4/repeat-1", "second.txt": "ext4/repeat-2"}
-        copies |= {"results/ext4/1.txt": "xfs/repeat-1", "results/ext4/2.txt": "xfs/repeat-2"}
-        for copy, of in copies.items():
-            shutil.copy(self.work / f"{of}.txt", self.work / copy)
+        self.copy("ext4/repeat-1", "first")
+        self.copy("ext4/repeat-2", "second")
+        self.copy("xfs/repeat-1", "results/ext4/1")
+        self.copy("xfs/repeat-2", "results/ext4/2")
         shutil.copy(ROOT / ".env.example", self.work)
         self.write(self.work / "sheet.csv", "test,ext4,xfs,note\nwrite,100,120,a\nread,200,210,b\n")
         self.write(self.work / "check.json", '{"name": "fsbench"}')
@@ -160,6 +160,10 @@ class Installation:
         self.write(self.work / "lines.csv", "".join(_lines()))
         for study in ("release", "nightly"):
             self.run("fsbench", "import", "lines.csv", "--study", study, "--hardware", "array")
+
+    def copy(self, output: str, place: str) -> None:
+        """Put the output of a tool there, both below ``work``."""
+        shutil.copy(self.work / f"{output}.txt", self.work / f"{place}.txt")
 
     def write(self, path: Path, *parts: str) -> None:
         path.write_text("".join(parts))
