@@ -213,7 +213,7 @@ def test_rows_of_a_comparison_open(page: Page, site: str, many: None) -> None:
     expect(row.locator("figure[data-drawn=yes]")).to_be_visible()
     assert sum("tests/" in address for address in fetched) == 1
     # Sorting and columns are of what is fetched later too.
-    row.get_by_role("button", name="Contender").click()
+    row.get_by_role("button", name="Entry").click()
     expect(page).to_have_url(re.compile("sort=contender"))
     page.locator("details.test").nth(5).locator("summary").first.click()
     heads = page.locator("details.test").nth(5).locator("tbody th")
