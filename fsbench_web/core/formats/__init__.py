@@ -1,4 +1,4 @@
-"""Output of benchmark tools -> ParsedResult. Pure: no Django. One file a format."""
+"""Output of benchmark tools -> ParsedResult. Pure: no Django. A file holds one kind of tools."""
 
 import re
 from collections import defaultdict
@@ -9,23 +9,18 @@ from itertools import islice
 
 from fsbench_web.core.formats import (
     agent_lines,
-    aim7,
     bonnie,
+    commands,
+    databases,
     dates,
-    dbench,
-    filebench,
-    filemark,
-    fs_mark,
+    diskspd,
     phoronix,
-    postmark,
+    servers,
+    small_files,
     sysbench,
     unsupported,
     wrapped,
 )
-from fsbench_web.core.formats.commands import compilebench, dd, hdparm, ioping
-from fsbench_web.core.formats.databases import db_bench, pgbench
-from fsbench_web.core.formats.diskspd import crystaldiskmark
-from fsbench_web.core.formats.diskspd import report as diskspd_report
 from fsbench_web.core.formats.fio import logs, normal, report, terse
 from fsbench_web.core.formats.fio.naming import NOTHING_BESIDE, Beside
 from fsbench_web.core.formats.iozone import biff, log, throughput
@@ -77,19 +72,14 @@ _MOST_LINE_BYTES = 4 * MAX_LINE_LENGTH
 # In the order in which they are tried. fio can print several formats into one file: JSON says most.
 _TEXT = (
     *(table.parse, agent_lines.parse, elbencho.parse_csv, elbencho.parse_json, elbencho.parse),
-    *(filemark.parse, phoronix.parse, report.parse, terse.parse, normal.parse),
-    *(ior.parse_json, ior.parse_csv, mdtest.parse_ranks, throughput.parse, log.parse, aim7.parse),
-    *(
-        postmark.parse,
-        filebench.parse,
-        sysbench.parse_fileio,
-        sysbench.parse,
-        mdtest.parse,
-        ior.parse,
-    ),
-    *(io500.parse, diskspd_report.parse, crystaldiskmark.parse, dbench.parse, fs_mark.parse),
-    *(vdbench.parse_flat, vdbench.parse_summary, vdbench.parse_totals, pgbench.parse),
-    *(db_bench.parse, compilebench.parse, ioping.parse, hdparm.parse, dd.parse, bonnie.parse),
+    *(small_files.parse_filemark, phoronix.parse, report.parse, terse.parse, normal.parse),
+    *(ior.parse_json, ior.parse_csv, mdtest.parse_ranks, throughput.parse, log.parse),
+    *(servers.parse_aim7, small_files.parse_postmark, servers.parse_filebench),
+    *(sysbench.parse_fileio, sysbench.parse, mdtest.parse, ior.parse, io500.parse, diskspd.parse),
+    *(diskspd.parse_crystaldiskmark, servers.parse_dbench, small_files.parse_fs_mark),
+    *(vdbench.parse_flat, vdbench.parse_summary, vdbench.parse_totals, databases.parse_pgbench),
+    *(databases.parse_db_bench, commands.parse_compilebench, commands.parse_ioping),
+    *(commands.parse_hdparm, commands.parse_dd, bonnie.parse),
     *(phoronix.parse_csv, table.parse_wide),
 )
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from fsbench_web.core import requirements
 from fsbench_web.core.activity.promises import PRESET, Syncs
-from fsbench_web.core.formats import agent_lines, fs_mark
+from fsbench_web.core.formats import agent_lines, small_files
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.text import lines_of
 from fsbench_web.core.scoring.ceilings import FLUSH_BYTES, RANDOM, WRITE, Request
@@ -133,7 +133,7 @@ class FileCreation(Workload):
     def parse(self, outputs: Mapping[str, bytes]) -> dict[str, ParsedResult]:
         """fs_mark's own rate, and the times of its process."""
         lines = lines_of(outputs[OUTPUT])
-        parsed = fs_mark.parse(lines)
+        parsed = small_files.parse_fs_mark(lines)
         rates = [
             replace(value, test="file_creation", load="")
             for value in parsed.values

@@ -5,9 +5,7 @@ import time
 
 import pytest
 
-from fsbench_web.core.formats import filebench
-from fsbench_web.core.formats.databases import pgbench
-from fsbench_web.core.formats.diskspd import crystaldiskmark
+from fsbench_web.core.formats import databases, diskspd, servers
 from fsbench_web.core.formats.fio import normal as fio
 from fsbench_web.core.formats.iozone import log as iozone
 from fsbench_web.core.formats.storage import elbencho, ior
@@ -15,15 +13,15 @@ from fsbench_web.core.formats.storage import elbencho, ior
 LINES = {
     "fio": (fio._PLAN, "seq: (g=0): rw=read{}x, iodepth=8", "rw=read{}x"),
     "ior": (ior._SETTING, "xfersize : 1{}MiB", "1{}MiB"),
-    "crystaldiskmark": (crystaldiskmark._SETTING, "Test: 1{}GiB (x5) [D: 5%]", "1{}GiB (x5)"),
+    "crystaldiskmark": (diskspd._CRYSTAL_SETTING, "Test: 1{}GiB (x5) [D: 5%]", "1{}GiB (x5)"),
     "elbencho": (elbencho._ROW, "WRITE   Elapsed : 1{}s", "1{}s"),
     "filebench": (
-        filebench._SETTING,
+        servers._SETTING,
         "2: bigfile populated: 1{}files...",
         "bigfile populated: 1{}files",
     ),
-    "pgbench": (pgbench._TYPE, "transaction type: <builtin: TPC{}B>", "TPC{}B"),
-    "pgbench script": (pgbench._SCRIPT, "SQL script 1: <builtin: TPC{}B>", "TPC{}B"),
+    "pgbench": (databases._TYPE, "transaction type: <builtin: TPC{}B>", "TPC{}B"),
+    "pgbench script": (databases._SCRIPT, "SQL script 1: <builtin: TPC{}B>", "TPC{}B"),
     "iozone": (iozone._UNIT, "Output is in k{}Bytes/sec.", "k{}Bytes/sec"),
 }
 

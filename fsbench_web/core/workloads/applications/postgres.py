@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from fsbench_web.core import requirements
 from fsbench_web.core.file_features import PERMISSIONS
-from fsbench_web.core.formats import agent_lines
-from fsbench_web.core.formats.databases import pgbench
+from fsbench_web.core.formats import agent_lines, databases
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.text import lines_of
 from fsbench_web.core.workloads.applications.shared import (
@@ -28,7 +27,7 @@ from fsbench_web.core.workloads.base import (
 )
 from fsbench_web.core.workloads.fio.data import COMPRESS, compressible
 
-# As formats.databases.pgbench names what pgbench calls "TPC-B (sort of)" and "select only".
+# As formats.databases names what pgbench calls "TPC-B (sort of)" and "select only".
 TESTS = {"tpcb-like": "pgbench_tpc-b_sort_of", "select-only": "pgbench_select_only"}
 # pgbench(1): a scale is 100,000 rows, about 15 MB with its index.
 BYTES_OF_A_SCALE = 16 * MIB
@@ -207,7 +206,7 @@ class Pgbench(ServerWorkload):
         results = {}
         for name in map(self.output, self.clients):
             lines = lines_of(outputs[name])
-            parsed = pgbench.parse(lines)
+            parsed = databases.parse_pgbench(lines)
             if agent_lines.parse.recognises(lines):
                 parsed.values += agent_lines.parse(lines).values
             results[name] = parsed

@@ -1,16 +1,21 @@
-"""What pgbench prints, of PostgreSQL 9 to 17.
+"""Benchmarks of data bases: pgbench of PostgreSQL, db_bench of RocksDB and LevelDB.
 
-Rates are transactions/s, latencies ms. Source: PostgreSQL's manual ("pgbench"), and output of 15.
+pgbench of PostgreSQL 9 to 17: rates are transactions/s, latencies ms. Source: PostgreSQL's manual
+("pgbench"), and output of 15.
+
+db_bench prints a line a benchmark. Its MB are 1024 * 1024 bytes. Source: RocksDB's
+``db_bench_tool.cc``, and output of 7.8.3.
 """
 
 import re
 from dataclasses import dataclass, field
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.values import Collector, number, reads, test_name
+from fsbench_web.core.formats.values import Collector, any_line, number, reads, test_name
 
 _N = r"([0-9]+(?:\.[0-9]+)?)"
-_VERSION = re.compile(r"^pgbench \((?:PostgreSQL\) )?([0-9][0-9A-Za-z.]*)")
+# pgbench
+_PGBENCH_VERSION = re.compile(r"^pgbench \((?:PostgreSQL\) )?([0-9][0-9A-Za-z.]*)")
 _TYPE = re.compile(r"^transaction type: (?:<builtin: )?(.+?)(?<!\s)>?\s*$")
 _SCRIPT = re.compile(r"^SQL script [0-9]+: (?:<builtin: )?(.+?)(?<!\s)>?\s*$")
 _OF_SCRIPT = re.compile(rf"^ - [0-9]+ transactions \([0-9.]+% of total, tps = {_N}\)")
@@ -23,7 +28,7 @@ _LATENCY = re.compile(rf"^( - )?latency average(?: =|:) {_N} ms(?: \(including f
 _CONNECTION = re.compile(rf"^(?:initial|average) connection time = {_N} ms\s*$")
 _PROGRESS = re.compile(rf"^progress: [0-9.]+ s, {_N} tps, ")
 _COUNT = re.compile(r"^number of (clients|threads): ([0-9]{1,9})\s*$")
-_SETTING = re.compile(
+_PGBENCH_SETTING = re.compile(
     r"^((?:scaling factor|query mode|partition method|partitions|maximum number of tries|duration|"
     r"number of transactions per client): \S.*)$"
 )
@@ -47,15 +52,15 @@ class _Run:
     lost: list[tuple[int, str]] = field(default_factory=list)
 
 
-def _recognises(lines: list[str]) -> bool:
+def _is_pgbench(lines: list[str]) -> bool:
     """Whether a rate of transactions and the type of a run are there."""
     return any(map(_TPS.match, lines)) or (
         any(map(_TYPE.match, lines)) and any(line.startswith("scaling factor:") for line in lines)
     )
 
 
-@reads("pgbench", "pgbench", _recognises)
-def parse(lines: list[str], collector: Collector) -> ParsedResult:
+@reads("pgbench", "pgbench", _is_pgbench)
+def parse_pgbench(lines: list[str], collector: Collector) -> ParsedResult:
     """All runs, which must have the same settings. Raises UnreadableFile."""
     result = collector.result
     runs = _runs(lines, result)
@@ -86,7 +91,7 @@ def _runs(lines: list[str], result: ParsedResult) -> list[_Run]:
     progress: list[float] = []
     # What follows the last newline may be cut off.
     for line_number, line in enumerate(lines[:-1], start=1):
-        if (version := _VERSION.match(line)) is not None:
+        if (version := _PGBENCH_VERSION.match(line)) is not None:
             result.tool_version = result.tool_version or version[1]
         elif (rate := _PROGRESS.match(line)) is not None:
             value = number(rate[1])
@@ -100,7 +105,7 @@ def _runs(lines: list[str], result: ParsedResult) -> list[_Run]:
 
 
 def _line(run: _Run, line: str, line_number: int) -> None:
-    if (setting := _SETTING.match(line)) is not None:
+    if (setting := _PGBENCH_SETTING.match(line)) is not None:
         run.settings.append(setting[1].strip()[:200])
     elif (count := _COUNT.match(line)) is not None:
         run.counts[count[1]] = int(count[2])
@@ -120,3 +125,61 @@ def _line(run: _Run, line: str, line_number: int) -> None:
         run.settings.append(_RATE_LIMIT)
     elif _LOST.match(line):
         run.lost.append((line_number, line.strip()))
+
+
+# db_bench
+_ROW = re.compile(
+    rf"^([a-z]\w{{1,60}})\s*:\s+{_N} micros/op(?: {_N} ops/sec)?\b[^;]*;?(?:\s+{_N} MB/s)?"
+)
+_DB_BENCH_VERSION = re.compile(r"^(?:RocksDB|LevelDB):\s+version ([0-9][0-9.]*)")
+_DATE = re.compile(r"^Date:\s+(\S.{8,40}\S)\s*$")
+_HISTOGRAM = re.compile(r"^Microseconds per (\w+):\s*$")
+_PERCENTILES = re.compile(r"^Percentiles: P50:")
+_PERCENTILE = re.compile(rf"\bP([0-9]{{1,2}}(?:\.[0-9]{{1,4}})?): {_N}(?!\S)")
+_DB_BENCH_SETTING = re.compile(
+    r"^((?:Keys|Values|Entries|Prefix|Keys per prefix|Write rate|Read rate|Compression|Memtablerep|"
+    r"Perf Level):\s+\S.*)$"
+)
+_WARNING = re.compile(r"^WARNING: (.+)$")
+
+
+@reads("db_bench", "db_bench", any_line(_ROW.match))
+def parse_db_bench(lines: list[str], collector: Collector) -> ParsedResult:
+    """All benchmarks; one that ran again is a repeat. Raises UnreadableFile."""
+    result = collector.result
+    settings: dict[str, None] = {}
+    benchmark = operation = ""
+    # What follows the last newline may be cut off.
+    for line_number, line in enumerate(lines[:-1], start=1):
+        if (row := _ROW.match(line)) is not None:
+            benchmark, operation = row[1], ""
+            collector.begin(settings)
+            _row(collector, row, line_number)
+        elif (histogram := _HISTOGRAM.match(line)) is not None:
+            operation = histogram[1]
+        elif benchmark and operation and _PERCENTILES.match(line):
+            for percent, text in _PERCENTILE.findall(line):
+                test = test_name("db_bench", benchmark, operation, f"latency_p{percent}")
+                collector.add(test, text, "µs", line_number)
+        elif (setting := _DB_BENCH_SETTING.match(line)) is not None:
+            if line.startswith("Keys:"):  # another db_bench
+                settings = {}
+            settings[re.sub(r"\s+", " ", setting[1].strip())[:200]] = None
+        elif (version := _DB_BENCH_VERSION.match(line)) is not None:
+            result.tool_version = result.tool_version or version[1]
+        elif (date := _DATE.match(line)) is not None and not result.facts:
+            result.facts.append(("Run at", date[1]))
+        elif (warning := _WARNING.match(line)) is not None:
+            collector.warn(line_number, f"db_bench says: {warning[1][:200]}")
+    return collector.finish(
+        "No benchmark of db_bench has a result: the run did not end.", len(lines)
+    )
+
+
+def _row(collector: Collector, row: re.Match[str], line: int) -> None:
+    name = test_name("db_bench", row[1])
+    collector.add(f"{name}_time", row[2], "µs", line)
+    if row[3]:
+        collector.add(f"{name}_ops", row[3], "ops/s", line)
+    if row[4]:
+        collector.add(f"{name}_throughput", row[4], "MiB/s", line)

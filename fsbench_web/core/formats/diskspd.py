@@ -1,8 +1,12 @@
-"""What DiskSpd prints (``-Rtext``, and DiskSpd for Linux): totals of all, read and written I/O.
+"""DiskSpd, and CrystalDiskMark, which runs it.
 
-Rates of data are MiB/s; versions before 2.0.18, and that for Linux, write MB/s and mean the same.
-Latencies are ms. Source: DiskSpd's README ("use iB notation to clarify that text result output is
-in 2^n units"), and output of 2.0.21 and of that for Linux.
+DiskSpd (``-Rtext``, and DiskSpd for Linux) prints totals of all, read and written I/O. Rates of
+data are MiB/s; versions before 2.0.18, and that for Linux, write MB/s and mean the same. Latencies
+are ms. Source: DiskSpd's README ("use iB notation to clarify that text result output is in 2^n
+units"), and output of 2.0.21 and of that for Linux.
+
+CrystalDiskMark 7 and 8 copy and save a text. MB are 1,000,000 bytes, as its head says; latencies
+are microseconds. Q is the queue of each thread. Source: its text of 8.0.1.
 """
 
 import re
@@ -11,6 +15,7 @@ from dataclasses import dataclass, field
 from fsbench_web.core.formats.result import ParsedResult, load_text
 from fsbench_web.core.formats.values import Collector, any_line, reads, test_name
 
+# DiskSpd
 _COMMAND = re.compile(r"^\s*Command Line: (.*\S)")
 _SECTION = re.compile(r"^\s*(Total|Read|Write) IO\s*$")
 _HEADER = re.compile(r"^\s*thread \|\s+bytes\s+\|\s+I/Os")
@@ -130,3 +135,67 @@ def _setting(run: _Run, line: str) -> None:
         run.counts["iodepth"] = int(depth[1])
     elif not run.values and _SETTING.match(line) and not _NOT_SETTINGS.search(line):
         run.settings.append(line.strip()[:200])
+
+
+# CrystalDiskMark
+_TITLE = re.compile(r"^\W*CrystalDiskMark ([0-9][0-9A-Za-z.]*)")
+_CRYSTAL_SECTION = re.compile(r"^\s*\[(Read|Write|Mix)\b.*\]\s*$")
+_N = r"([0-9]+(?:\.[0-9]+)?)"
+_ROW = re.compile(
+    rf"^\s*(SEQ|RND|Sequential|Random)\s+([0-9]{{1,6}})([KM]iB) \(Q=\s*([0-9]{{1,6}}), "
+    rf"T=\s*([0-9]{{1,6}})\):\s+{_N} MB/s(?: \[\s*{_N} IOPS\])?(?: <\s*{_N} us>)?\s*$"
+)
+_CRYSTAL_SETTING = re.compile(
+    r"^\s*(Profile|Test|Mode|Time): (.+?)(?:(?<!\s)\s+\[[A-Z]: [^\[]*\])?(?<!\s)\s*$"
+)
+_CRYSTAL_DATE = re.compile(r"^\s*Date: (\S.{0,60}\S)\s*$")
+_PATTERNS = {"SEQ": "seq", "Sequential": "seq", "RND": "rnd", "Random": "rnd"}
+
+
+def _is_crystaldiskmark(lines: list[str]) -> bool:
+    """Whether its title and a section are there."""
+    return any(_TITLE.match(line) for line in lines) and any(map(_CRYSTAL_SECTION.match, lines))
+
+
+@reads("crystaldiskmark", "crystaldiskmark", _is_crystaldiskmark)
+def parse_crystaldiskmark(lines: list[str], collector: Collector) -> ParsedResult:
+    """Read all rows of versions 7 and 8."""
+    result = collector.result
+    section = ""
+    settings: dict[str, None] = {}
+    title = 1
+    for number, line in enumerate(lines, start=1):
+        if (head := _TITLE.match(line)) is not None:
+            result.tool_version = result.tool_version or head[1]
+            section, title, settings = "", number, {}
+            collector.begin()
+        elif (part := _CRYSTAL_SECTION.match(line)) is not None:
+            section = part[1].lower()
+        elif section and (row := _ROW.match(line)) is not None:
+            _row(collector, row, section, number)
+        elif (setting := _CRYSTAL_SETTING.match(line)) is not None:
+            settings[f"{setting[1]} {setting[2]}"[:200]] = None
+            collector.made_with(settings)
+        elif (date := _CRYSTAL_DATE.match(line)) is not None and not result.facts:
+            result.facts.append(("Run at", date[1]))
+    if not settings:
+        collector.lose(
+            len(lines), "The text ends before CrystalDiskMark's profile: it may be cut off."
+        )
+    return collector.finish(
+        "No row of this text is as CrystalDiskMark 7 and 8 write them; older ones are not read.",
+        title,
+    )
+
+
+def _row(collector: Collector, row: re.Match[str], section: str, line: int) -> None:
+    pattern, size, unit, queue, threads, rate, iops, latency = row.groups()
+    name = ("crystaldiskmark", _PATTERNS[pattern], f"{size}{unit}", section)
+    load = load_text(iodepth=int(queue), threads=int(threads))
+    for kind, text, unit_of in (
+        ("throughput", rate, "MB/s"),
+        ("iops", iops, "ops/s"),
+        ("latency", latency, "µs"),
+    ):
+        if text:
+            collector.add(test_name(*name, kind), text, unit_of, line, load=load)

@@ -1,1 +1,0 @@
-"""Benchmarks of data bases: pgbench of PostgreSQL, db_bench of RocksDB and LevelDB."""

@@ -1,1 +1,0 @@
-"""DiskSpd, and CrystalDiskMark, which runs it."""
