@@ -12,9 +12,9 @@ from django.contrib.auth.models import User
 
 from fsbench_web.core.formats import ParsedResult
 from fsbench_web.core.formats.repeats.doubts import CODE
-from fsbench_web.core.formats.settings import differences
 from fsbench_web.core.formats.tables.file_numbers import FileNumbers
 from fsbench_web.core.formats.tables.mapping import LONG, Mapping
+from fsbench_web.core.formats.values import differences
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.imports import mappings

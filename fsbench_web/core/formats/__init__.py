@@ -33,7 +33,7 @@ from fsbench_web.core.formats.result import (
     UnknownFormat,
     UnreadableFile,
 )
-from fsbench_web.core.formats.storage import elbencho, io500, ior, mdtest, vdbench
+from fsbench_web.core.formats.storage import elbencho, ior, mdtest, vdbench
 from fsbench_web.core.formats.tables import spreadsheet, table
 from fsbench_web.core.formats.tables.mapping import NeedsMapping
 from fsbench_web.core.formats.text import (
@@ -75,7 +75,14 @@ _TEXT = (
     *(small_files.parse_filemark, phoronix.parse, report.parse, terse.parse, normal.parse),
     *(ior.parse_json, ior.parse_csv, mdtest.parse_ranks, throughput.parse, log.parse),
     *(servers.parse_aim7, small_files.parse_postmark, servers.parse_filebench),
-    *(sysbench.parse_fileio, sysbench.parse, mdtest.parse, ior.parse, io500.parse, diskspd.parse),
+    *(
+        sysbench.parse_fileio,
+        sysbench.parse,
+        mdtest.parse,
+        ior.parse,
+        ior.parse_io500,
+        diskspd.parse,
+    ),
     *(diskspd.parse_crystaldiskmark, servers.parse_dbench, small_files.parse_fs_mark),
     *(vdbench.parse_flat, vdbench.parse_summary, vdbench.parse_totals, databases.parse_pgbench),
     *(databases.parse_db_bench, commands.parse_compilebench, commands.parse_ioping),

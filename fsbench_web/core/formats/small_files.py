@@ -13,9 +13,15 @@ from decimal import Decimal
 
 from fsbench_web.core.formats.json_text import JsonList, Number, documents
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.settings import of_command
 from fsbench_web.core.formats.text import cut_off
-from fsbench_web.core.formats.values import Collector, any_line, number, reads, test_name
+from fsbench_web.core.formats.values import (
+    Collector,
+    any_line,
+    number,
+    reads,
+    settings_of_command,
+    test_name,
+)
 
 # PostMark
 _POSTMARK_VERSION = re.compile(r"^\W*PostMark v?([0-9][0-9.]*)")
@@ -155,7 +161,7 @@ def parse_fs_mark(lines: list[str], collector: Collector) -> ParsedResult:
             settings = (*settings, setting[1].strip(" :")[:200])
         elif (command := _COMMAND.match(line)) is not None:
             result.command = result.command or " ".join(command[1].split())[:2000]
-            settings = of_command(command[1], _MAY_DIFFER)
+            settings = settings_of_command(command[1], _MAY_DIFFER)
         elif (title := _TITLE.match(line)) is not None:
             in_table, calls = True, re.findall("(?<![A-Z])[A-Z]++(?= )", title[1])
         elif in_table and (row := _ROW.match(line)) is not None:

@@ -1,11 +1,12 @@
-"""What the parsers of tool output share: names of tests, numbers as printed, repeats in one file.
+"""What the parsers of tool output share: names, numbers, settings, and repeats in one file.
 
 Numbers are kept as printed, or converted exactly by a factor in decimal arithmetic.
 """
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+import shlex
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -33,6 +34,8 @@ _NUMBER = re.compile(r"[0-9]{1,40}([.,][0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
 _MOST_MODES = 1000
 _LONGEST_NAME = 100
 """Suffixes that parsers add (_clat_p99.99) leave it within what the database keeps."""
+_LONGEST_SETTING = 200
+_NEGATIVE = re.compile(r"-[0-9.]+")
 
 
 def number(text: str, times: Decimal | int = 1) -> float | None:
@@ -70,6 +73,47 @@ def sizes_kb(
     if record_bytes >= 2**41 or file_bytes >= 2**60:
         return None, None
     return int(record_bytes // 1024), int(file_bytes // 1024)
+
+
+def settings_of_command(command: str, may_differ: Collection[str]) -> tuple[str, ...]:
+    """The options of a command line that are part of the workload, with their values, sorted.
+
+    A false difference splits a series, a false repeat spoils a result. ``may_differ``: "-d",
+    "--log", or "-O log" for the "-O log=…" of an option that says many things.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    options: list[list[str]] = []
+    for word in words:
+        if word.startswith("-") and len(word) > 1 and not _NEGATIVE.fullmatch(word):
+            options.append(_option_parts(word))
+        elif options:
+            options[-1].append(word)
+    settings = {
+        " ".join(option)[:_LONGEST_SETTING]
+        for option in options
+        if not {option[0], " ".join(option[:2]).partition("=")[0]} & {*may_differ}
+    }
+    return tuple(sorted(settings))
+
+
+def _option_parts(word: str) -> list[str]:
+    """An option, and the value that is written together with it: -i2, -G=27, --log=/tmp/x."""
+    if word.startswith("--"):
+        name, _, value = word.partition("=")
+    else:
+        name, value = word[:2], word[2:].removeprefix("=")
+    return [name, value] if value else [name]
+
+
+def differences(results: Sequence[ParsedResult]) -> list[list[str]]:
+    """For each result the settings that not all of them have; empty lists where all are alike."""
+    shared = (
+        set(results[0].modes).intersection(*(result.modes for result in results)) if results else ()
+    )
+    return [[mode for mode in result.modes if mode not in shared] for result in results]
 
 
 Key = tuple[object, ...]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from fsbench_web.core import formats, requirements
 from fsbench_web.core.activity.promises import Syncs
-from fsbench_web.core.formats.fio import over_time
+from fsbench_web.core.formats.fio import logs
 from fsbench_web.core.formats.fio.syncs import syncs as fio_syncs
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.identity import ONE_AT_A_TIME, USUAL_ENGINE, Identity, of_fio
@@ -377,7 +377,7 @@ class FioDepths(SteadyFio):
     def _read_log(self, data: bytes, direction: str, load: str) -> ParsedResult:
         text = data.decode("ascii", "replace")
         test = f"{self._job}_{direction}_clat"
-        series = over_time.series(text, direction, self._interval_ms, test=test, load=load)
+        series = logs.latency_series(text, direction, self._interval_ms, test=test, load=load)
         return ParsedResult("fio-log", "fio", over_time=[series] if series else [])
 
     def counterpart(self, test: str, record_kb: int | None = None) -> Request | None:

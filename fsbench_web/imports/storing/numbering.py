@@ -11,8 +11,8 @@ from fsbench_web.core.comparison import digests
 from fsbench_web.core.comparison.digests import Content
 from fsbench_web.core.comparison.repeats import Cells, KnownCells
 from fsbench_web.core.formats.result import ParsedResult
-from fsbench_web.core.formats.settings import differences
 from fsbench_web.core.formats.text import quoted
+from fsbench_web.core.formats.values import differences
 from fsbench_web.imports.plan import PlannedRun
 from fsbench_web.imports.problems import ImportProblem, KnownRun, refusal
 from fsbench_web.imports.storing.existing_runs import ExistingRuns

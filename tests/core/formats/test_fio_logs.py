@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fsbench_web.core.formats import ParsedResult, UnreadableFile, parse
-from fsbench_web.core.formats.fio.over_time import percentile
+from fsbench_web.core.formats.fio.logs import percentile
 
 SAMPLES = Path(__file__).parent / "samples"
 LOGGED = "random_4k_rw50_buffered_rate-iops-2000"

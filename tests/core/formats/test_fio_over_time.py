@@ -10,7 +10,7 @@ import pytest
 
 from fsbench_web.core import latency_blocks
 from fsbench_web.core.formats import parse
-from fsbench_web.core.formats.fio.over_time import of_intervals, series
+from fsbench_web.core.formats.fio.logs import latency_series, of_intervals
 from fsbench_web.core.formats.result import UnreadableFile
 from fsbench_web.core.latency_over_time import MOST_KEPT
 from fsbench_web.core.measurement_columns import UnreadableBlock, pack
@@ -20,7 +20,7 @@ LOG = (SAMPLES / "depth-8_clat_hist.1.log").read_text()
 
 
 def test_each_interval_has_percentiles_of_its_own_completions() -> None:
-    latencies = series(LOG, "read", 1000, test="a_read_clat", load="iodepth=8")
+    latencies = latency_series(LOG, "read", 1000, test="a_read_clat", load="iodepth=8")
     assert latencies is not None
     assert latencies.ends_ms == (1001, 2001, 3001)
     assert latencies.counts == (30905, 35073, 28498)  # the last second was never logged
@@ -30,16 +30,16 @@ def test_each_interval_has_percentiles_of_its_own_completions() -> None:
         (7045120.0, 6520832.0, 8355840.0),
     )
     assert latencies.maxima == (8716288.0, 10551296.0, 12779520.0)
-    assert series(LOG, "write", 1000, test="a", load="") is None
-    assert series("", "read", 1000, test="a", load="") is None
+    assert latency_series(LOG, "write", 1000, test="a", load="") is None
+    assert latency_series("", "read", 1000, test="a", load="") is None
 
 
 def test_lines_of_one_interval_are_added_bin_by_bin() -> None:
-    once = series(LOG, "read", 1000, test="a")
+    once = latency_series(LOG, "read", 1000, test="a")
     later = "\n".join(
         f"{int(line.split(', ', 1)[0]) + 7}, {line.split(', ', 1)[1]}" for line in LOG.splitlines()
     )
-    twice = series(LOG + later, "read", 1000, test="a")
+    twice = latency_series(LOG + later, "read", 1000, test="a")
     assert once is not None
     assert twice is not None
     assert twice.ends_ms == (1008, 2008, 3008)
@@ -50,11 +50,11 @@ def test_lines_of_one_interval_are_added_bin_by_bin() -> None:
 @pytest.mark.parametrize("text", [LOG[:9000], "1000, 0, 4096, 1\n", LOG.replace(", 0, ", ", x, ")])
 def test_what_is_cut_off_is_refused(text: str) -> None:
     with pytest.raises(UnreadableFile, match="cut off"):
-        series(text, "read", 1000, test="a")
+        latency_series(text, "read", 1000, test="a")
 
 
 def test_a_block_is_read_as_it_was_written_or_not_at_all() -> None:
-    latencies = series(LOG, "read", 1000, test="a")
+    latencies = latency_series(LOG, "read", 1000, test="a")
     assert latencies is not None
     some = [latencies, replace(latencies, test="b", load="iodepth=2")]
     block = latency_blocks.encode_over_time(some)
@@ -99,7 +99,7 @@ def test_a_log_by_itself_gives_the_same_and_a_distribution() -> None:
     name = "depth-8_clat_hist.1.log"
     result = parse(name, (SAMPLES / name).read_bytes())
     (logged,) = result.over_time
-    expected = series(LOG, "read", 1000, test=logged.test)
+    expected = latency_series(LOG, "read", 1000, test=logged.test)
     assert logged == expected
     assert logged.test == "depth-8_read_clat_hist"
     (whole,) = result.distributions

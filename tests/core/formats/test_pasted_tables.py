@@ -9,7 +9,7 @@ from fsbench_web.core.formats.tables.cells import test_of as name_of_test
 from fsbench_web.core.formats.tables.grid import grid_of
 from fsbench_web.core.formats.tables.headers import contender_of
 from fsbench_web.core.formats.tables.mapping import IN_ORDER, LONG, TESTS, Mapping, NeedsMapping
-from fsbench_web.core.formats.tables.repeats import date_of
+from fsbench_web.core.formats.tables.reading import date_of
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.formats.tables.table import parse_grid, proposal
 

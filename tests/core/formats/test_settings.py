@@ -6,7 +6,7 @@ import pytest
 
 from fsbench_web.core.formats import UnreadableFile, parse
 from fsbench_web.core.formats.iozone.command import settings_of
-from fsbench_web.core.formats.settings import differences, of_command
+from fsbench_web.core.formats.values import differences, settings_of_command
 
 Sample = Callable[[str], bytes]
 
@@ -16,13 +16,18 @@ def modes(data: bytes) -> set[str]:
 
 
 def test_options_of_a_command_are_settings_whatever_their_order() -> None:
-    first = of_command(
+    first = settings_of_command(
         "./ior -t 1m -e -o /a/b -G -312789882 -i2 -O log=/x", ("-o", "-G", "-i", "-O log")
     )
-    other = of_command("/opt/ior -e -o=/c -t1m -O log=/y -i 3", ("-o", "-G", "-i", "-O log"))
+    other = settings_of_command(
+        "/opt/ior -e -o=/c -t1m -O log=/y -i 3", ("-o", "-G", "-i", "-O log")
+    )
     assert first == other == ("-e", "-t 1m")
-    assert of_command("mdtest '-F' '-w' '3901' '--log=/x'", ("--log",)) == ("-F", "-w 3901")
-    assert of_command("it's -n 5", ()) == ("-n 5",)
+    assert settings_of_command("mdtest '-F' '-w' '3901' '--log=/x'", ("--log",)) == (
+        "-F",
+        "-w 3901",
+    )
+    assert settings_of_command("it's -n 5", ()) == ("-n 5",)
 
 
 def test_mdtest_easy_and_hard_are_two_workloads(sample: Sample) -> None:

@@ -9,9 +9,15 @@ and output of 1.9.3, 3.4 and 4.1.
 import re
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.settings import of_command
 from fsbench_web.core.formats.text import NODE_MAP
-from fsbench_web.core.formats.values import Collector, any_line, number, reads, test_name
+from fsbench_web.core.formats.values import (
+    Collector,
+    any_line,
+    number,
+    reads,
+    settings_of_command,
+    test_name,
+)
 
 _SUMMARY = re.compile(
     r"^\W*SUMMARY(?: (rate|time))?(?: \(in ([^)]*)\))?\s*+:?\s*+\(of ([0-9]+) iterations?\)"
@@ -56,7 +62,7 @@ def parse(lines: list[str], collector: Collector) -> ParsedResult:
             counted = (f"{tasks_line[2]} {tasks_line[3]}",)
         elif (command := _COMMAND.search(line)) is not None and "mdtest" in command[1]:
             result.command = result.command or command[1].strip()[:2000]
-            settings = of_command(command[1], _MAY_DIFFER)
+            settings = settings_of_command(command[1], _MAY_DIFFER)
         elif (title := _SUMMARY.match(line)) is not None:
             summary, is_mean_last = title, False
             collector.begin((*settings, *counted, *nodes))
