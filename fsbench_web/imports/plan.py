@@ -22,7 +22,7 @@ from fsbench_web.core.formats import (
 )
 from fsbench_web.core.formats.fio import logs
 from fsbench_web.core.formats.fio.naming import Beside, Jobs, jobs_in
-from fsbench_web.core.formats.repeats import doubts
+from fsbench_web.core.formats.repeats import CODE
 from fsbench_web.core.formats.result import OwnKey, Problem
 from fsbench_web.core.formats.tables.cells import MAX_BLOCK
 from fsbench_web.core.formats.tables.file_numbers import (
@@ -542,7 +542,7 @@ def _other_name(runs: Sequence[PlannedRun]) -> tuple[str, Problem] | None:
     for file, name in named:
         if name != first:
             message = f"{file} and {first_file} would be repeats, and are called otherwise."
-            return file, Problem(None, None, message, code=doubts.CODE)
+            return file, Problem(None, None, message, code=CODE)
     return None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from django.contrib.auth.models import User
 
 from fsbench_web.core.formats import ParsedResult
-from fsbench_web.core.formats.repeats.doubts import CODE
+from fsbench_web.core.formats.repeats import CODE
 from fsbench_web.core.formats.tables.file_numbers import FileNumbers
 from fsbench_web.core.formats.tables.mapping import LONG, Mapping
 from fsbench_web.core.formats.values import differences

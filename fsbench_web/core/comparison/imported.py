@@ -7,8 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from fsbench_web.core.formats import DETAILS, THE_SAME
-from fsbench_web.core.formats.repeats import doubts
+from fsbench_web.core.formats import DETAILS, THE_SAME, repeats
 from fsbench_web.core.formats.result import OwnKey, ParsedResult, Problem
 from fsbench_web.core.formats.tables.file_numbers import FileNumbers, Samples, run_values
 from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumns
@@ -122,9 +121,9 @@ def far_apart(files: Iterable[tuple[str, MeasurementColumns]]) -> tuple[str, Pro
     found = ((value, file) for file, columns in files for value in run_values(columns))
     values = list(islice(found, _MOST_COMPARED))
     file_of = {id(value): file for value, file in values}
-    pair = doubts.far_apart(value for value, _ in values)
+    pair = repeats.far_apart(value for value, _ in values)
     if pair is None or file_of[id(pair[0])] == file_of[id(pair[1])]:
         return None
     first, second = pair
     place = f"line {first.line} of {file_of[id(first)]}"
-    return file_of[id(second)], doubts.apart(pair, place, second.line)
+    return file_of[id(second)], repeats.apart(pair, place, second.line)

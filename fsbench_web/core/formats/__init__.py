@@ -15,6 +15,7 @@ from fsbench_web.core.formats import (
     dates,
     diskspd,
     phoronix,
+    repeats,
     servers,
     small_files,
     sysbench,
@@ -24,7 +25,6 @@ from fsbench_web.core.formats import (
 from fsbench_web.core.formats.fio import logs, normal, report, terse
 from fsbench_web.core.formats.fio.naming import NOTHING_BESIDE, Beside
 from fsbench_web.core.formats.iozone import biff, log, throughput
-from fsbench_web.core.formats.repeats import doubts, places
 from fsbench_web.core.formats.result import (
     NoSureTable,
     ParsedResult,
@@ -304,8 +304,8 @@ def _read(text_format: Format, read: Parse, lines: list[str]) -> ParsedResult:
         return result
     _note_failures(result, lines)
     result.dates |= dates.of_runs(result.format, lines, result.values)
-    places.check_repeats(result, lines)
-    result.doubts = doubts.doubts(result, lines)
+    repeats.check_repeats(result, lines)
+    result.doubts = repeats.doubts(result, lines)
     result.warnings[:0] = [
         Problem(
             None,

@@ -5,11 +5,10 @@ as 293us, 127ms or 3s and kept in microseconds. ``+++++`` is what bonnie++ print
 was too short to measure. Source: bonnie++(8), bon_csv2html(1), and output of 1.03, 1.97 and 2.00a.
 """
 
-import csv
 import re
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.text import quoted
+from fsbench_web.core.formats.text import csv_fields, quoted
 from fsbench_web.core.formats.values import Collector, any_line, reads
 
 _RATES = (
@@ -32,18 +31,11 @@ _OLD = re.compile(rf"^[^,]*,{_SIZE}(?::{_SIZE})?(?:,(?:[0-9.]+|\++)?){{12}}(?:,|
 def _version(line: str) -> str:
     """The format's version; empty for any other line."""
     if _NEW.match(line):
-        fields = _fields(line)
+        fields = csv_fields(line.strip())
         return fields[0] if len(fields) >= 40 else ""
     if line.count(",") in (12, 13, 14, 26) and _OLD.match(line):
         return "1.03"
     return ""
-
-
-def _fields(line: str) -> list[str]:
-    try:
-        return [text.strip() for text in next(csv.reader([line.strip()]), [])]
-    except csv.Error:
-        return []
 
 
 @reads("bonnie-csv", "bonnie++", any_line(_version))
@@ -51,7 +43,7 @@ def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All tests that were long enough. Raises UnreadableFile for a line that is cut off."""
     result = collector.result
     rows = [
-        (number, version, _fields(line))
+        (number, version, csv_fields(line.strip()))
         for number, line in enumerate(lines, start=1)
         if (version := _version(line))
     ]

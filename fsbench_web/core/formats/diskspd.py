@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, field
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.values import Collector, any_line, reads, test_name
+from fsbench_web.core.formats.values import Collector, any_line, every_sign, reads, test_name
 
 # DiskSpd
 _COMMAND = re.compile(r"^\s*Command Line: (.*\S)")
@@ -152,12 +152,7 @@ _CRYSTAL_DATE = re.compile(r"^\s*Date: (\S.{0,60}\S)\s*$")
 _PATTERNS = {"SEQ": "seq", "Sequential": "seq", "RND": "rnd", "Random": "rnd"}
 
 
-def _is_crystaldiskmark(lines: list[str]) -> bool:
-    """Whether its title and a section are there."""
-    return any(_TITLE.match(line) for line in lines) and any(map(_CRYSTAL_SECTION.match, lines))
-
-
-@reads("crystaldiskmark", "crystaldiskmark", _is_crystaldiskmark)
+@reads("crystaldiskmark", "crystaldiskmark", every_sign(_TITLE.match, _CRYSTAL_SECTION.match))
 def parse_crystaldiskmark(lines: list[str], collector: Collector) -> ParsedResult:
     """Read all rows of versions 7 and 8."""
     result = collector.result

@@ -62,6 +62,11 @@ class JsonObject(list[tuple[str, "Json"]]):
         value = self.get(key)
         return value if isinstance(value, Number) else None
 
+    def amount(self, key: str) -> float | None:
+        """The number under a key, as a number."""
+        number = self.number(key)
+        return float(number.text) if number is not None else None
+
     def text(self, key: str) -> str:
         """The text under a key; empty where there is none."""
         value = self.get(key)
@@ -69,8 +74,7 @@ class JsonObject(list[tuple[str, "Json"]]):
 
     def is_zero(self, key: str) -> bool:
         """Whether the number under a key is there and is 0."""
-        number = self.number(key)
-        return number is not None and float(number.text) == 0
+        return self.amount(key) == 0
 
 
 class JsonList(list["Json"]):

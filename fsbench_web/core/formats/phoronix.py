@@ -7,7 +7,6 @@ document type is refused, so that no entity can be declared. Source: the suite's
 ("Results"), and files of its versions 5 to 10.
 """
 
-import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from fsbench_web.core.formats.result import (
     UnreadableFile,
     own_key,
 )
-from fsbench_web.core.formats.text import quoted
+from fsbench_web.core.formats.text import csv_fields, quoted
 from fsbench_web.core.formats.values import Collector, any_line, number, reads, test_name
 
 _TIMES = {
@@ -90,15 +89,9 @@ class _TestNames:
         return test
 
 
-def _filesystem_of(software: str) -> str:
-    """The file system that the description of a system names; empty without one."""
-    match = _FILESYSTEM.search(software)
-    return match[1].lower() if match else ""
-
-
-def _kernel_of(software: str) -> str:
-    """The release of the kernel that the description of a system names; empty without one."""
-    match = _KERNEL.search(software)
+def _named(pattern: re.Pattern[str], software: str) -> str:
+    """What the description of a system names; empty without one."""
+    match = pattern.search(software)
     return match[1] if match else ""
 
 
@@ -150,7 +143,7 @@ def parse(lines: list[str], collector: Collector) -> ParsedResult:
     if title := document.generated.text("Title"):
         result.facts.append(("Title", quoted(title, 200).strip('"')))
     systems = [
-        _System(entry.text("Identifier"), _filesystem_of(entry.text("Software")))
+        _System(entry.text("Identifier"), _named(_FILESYSTEM, entry.text("Software")).lower())
         for entry in document.systems
     ]
     names = {
@@ -169,7 +162,7 @@ def parse(lines: list[str], collector: Collector) -> ParsedResult:
         result.modes = ()
     if len(names) == 1:
         result.facts.append(("System", quoted(names.pop(), 200).strip('"')))
-    kernels = (_kernel_of(entry.text("Software")) for entry in document.systems)
+    kernels = (_named(_KERNEL, entry.text("Software")) for entry in document.systems)
     result.printed_kernels = tuple(dict.fromkeys(filter(None, kernels)))
     collector.finish("The file holds no result that is a rate or a time.", 1)
     for value in result.values:
@@ -321,13 +314,13 @@ def parse_csv(lines: list[str], collector: Collector) -> ParsedResult:
     tests = _TestNames()
     for line_number, line in enumerate(lines, start=1):
         if (header := _HEADER.match(line)) is not None:
-            names = [name for name in _fields(line, header[1]) if name]
+            names = [name for name in csv_fields(line, header[1]) if name]
         elif names and re.match(r"(?i)file-?system\b", line):
             mark = _delimiter(line)
-            filesystems = [text.lower() for text in _fields(line, mark)[-len(names) :]]
+            filesystems = [text.lower() for text in csv_fields(line, mark)[-len(names) :]]
         elif names and re.match(r"(?i)kernel\b", line):
-            fields = _fields(line, _delimiter(line))[-len(names) :]
-            kernels = (_kernel_of(f"Kernel: {text}") for text in fields)
+            fields = csv_fields(line, _delimiter(line))[-len(names) :]
+            kernels = (_named(_KERNEL, f"Kernel: {text}") for text in fields)
             result.printed_kernels = tuple(dict.fromkeys(filter(None, kernels)))
         elif names and (row := _RESULT.match(line)) is not None:
             if not places or len(places) != len(names):
@@ -337,7 +330,7 @@ def parse_csv(lines: list[str], collector: Collector) -> ParsedResult:
                 ]
                 several = len(names) > 1
                 places = [_place_of(name, systems, several=several) for name in names]
-            _csv_row(collector, _fields(line, row[1]), places, tests, line_number)
+            _csv_row(collector, csv_fields(line, row[1]), places, tests, line_number)
     title = next((line for line in lines if line.strip(" ,;\t")), "")
     result.facts.append(("Title", quoted(title.strip(" ,;\t"), 200).strip('"')))
     if len(names) == 1:
@@ -351,13 +344,6 @@ def parse_csv(lines: list[str], collector: Collector) -> ParsedResult:
 
 def _delimiter(line: str) -> str:
     return max(",;\t", key=line.count)
-
-
-def _fields(line: str, delimiter: str) -> list[str]:
-    try:
-        return [text.strip() for text in next(csv.reader([line], delimiter=delimiter), [])]
-    except csv.Error:
-        return []
 
 
 def _csv_row(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.values import Collector, number, reads, test_name
+from fsbench_web.core.formats.values import Collector, every_sign, number, reads, test_name
 
 _TITLE = re.compile(r"^\W*sysbench (?:v)?([0-9][0-9A-Za-z.-]*)")
 _FILEIO = re.compile(
@@ -212,12 +212,7 @@ def _runs(
         yield run
 
 
-def _recognises_fileio(lines: list[str]) -> bool:
-    """Whether sysbench's title and something of its file test are there."""
-    return any(map(_TITLE.match, lines)) and any(map(_FILEIO.search, lines))
-
-
-@reads("sysbench-fileio", "sysbench", _recognises_fileio)
+@reads("sysbench-fileio", "sysbench", every_sign(_TITLE.match, _FILEIO.search))
 def parse_fileio(lines: list[str], collector: Collector) -> ParsedResult:
     """All runs in the file. Raises UnreadableFile where none has a result."""
     result = collector.result

@@ -1,6 +1,7 @@
 """Bytes of an upload -> lines, or every reason why they are not text."""
 
 import codecs
+import csv
 import re
 from itertools import islice
 
@@ -99,6 +100,14 @@ def _bare_utf_16(data: bytes) -> str:
     few, many = sorted(zeros, key=zeros.__getitem__)
     is_sure = zeros[many] > 0.7 * len(head) / 2 and zeros[few] < 0.02 * len(head)
     return many if is_sure else ""
+
+
+def csv_fields(line: str, delimiter: str = ",") -> list[str]:
+    """The fields of a line of CSV; none where it is none."""
+    try:
+        return [text.strip() for text in next(csv.reader([line], delimiter=delimiter), [])]
+    except csv.Error:
+        return []
 
 
 def cut_off(word: str) -> str:

@@ -314,6 +314,11 @@ def reads(
     return lambda read: Format(name, tool, recognises, read, has_long_lines, long_line)
 
 
+def every_sign(*signs: Callable[[str], object]) -> Callable[[list[str]], bool]:
+    """Recognise a text by lines that have all of these signs."""
+    return lambda lines: all(any(map(sign, lines)) for sign in signs)
+
+
 def any_line(*signs: Callable[[str], object]) -> Callable[[list[str]], bool]:
     """Recognise a text by any line with one of these signs."""
     return lambda lines: any(any(map(sign, lines)) for sign in signs)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fsbench_web.core.formats import parse
-from fsbench_web.core.formats.repeats.doubts import CODE, far_apart
+from fsbench_web.core.formats.repeats import CODE, far_apart
 
 Sample = Callable[[str], bytes]
 

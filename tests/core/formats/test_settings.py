@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fsbench_web.core.formats import UnreadableFile, parse
-from fsbench_web.core.formats.iozone.command import settings_of
+from fsbench_web.core.formats.iozone.log import settings_of
 from fsbench_web.core.formats.values import differences, settings_of_command
 
 Sample = Callable[[str], bytes]

@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 
 from fsbench_web.core import identity
 from fsbench_web.core.formats.json_text import JsonObject
-from fsbench_web.core.formats.repeats import places
+from fsbench_web.core.formats.repeats import typed_commands
 from fsbench_web.core.formats.result import ParsedResult, Problem
 from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import test_name
@@ -179,7 +179,7 @@ def described_jobs(lines: Sequence[str], beside: Beside) -> list[Description]:
 
     A command with a job file has the jobs of that file in ``beside``, or of the job file above it.
     """
-    commands = dict(places.typed_commands("fio", lines))
+    commands = dict(typed_commands("fio", lines))
     found = [(0, _joined(beside.values()))] if beside else []
     above: Jobs = {}
     place = 0
@@ -330,9 +330,9 @@ def is_sum_of_several(entry: JsonObject, name: str, options: Mapping[str, str]) 
     # What was written may be read again to verify it.
     if direction in _ONE_WAY and not any(option.startswith("verify") for option in options):
         others = [kind for kind in _ONE_WAY if kind != direction]
-        if any(_number(entry.object(kind), "io_bytes") for kind in others):
+        if any(entry.object(kind).amount("io_bytes") for kind in others):
             return True
-    ran_ms, elapsed_s = _number(entry, "job_runtime"), _number(entry, "elapsed")
+    ran_ms, elapsed_s = entry.amount("job_runtime") or 0.0, entry.amount("elapsed")
     count = options.get("numjobs") or "1"
     if not elapsed_s or not re.fullmatch("[0-9]{1,9}", count):
         return False
@@ -347,8 +347,3 @@ def several_jobs(name: str, names: Sequence[str] = ()) -> str:
         f"{name} is the sum of several jobs{which} by group_reporting{said}: what each of them did "
         "is unknown. Put new_group or stonewall into each job, or leave group_reporting out."
     )
-
-
-def _number(json_object: JsonObject, key: str) -> float:
-    number = json_object.number(key)
-    return float(number.text) if number is not None else 0.0

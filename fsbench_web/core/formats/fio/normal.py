@@ -94,8 +94,8 @@ class _Value:
     kind: str
     text: str
     unit: str
-    times: Decimal | int
     line: int
+    times: Decimal | int = 1
 
 
 @dataclass
@@ -402,7 +402,7 @@ def _line(collector: Collector, job: _Job, line: str, number: int) -> None:
     elif (latency := _LATENCY.match(line)) is not None:
         kind = f"{job.side}_{latency[2]}" if latency[2] != "sync" else "sync_lat"
         if job.side or latency[2] == "sync":
-            job.values.append(_time(f"{kind}_mean", latency[4], latency[3], number))
+            job.values.append(_Value(f"{kind}_mean", latency[4], latency[3], number))
     elif (title := _PERCENTILES.match(line)) is not None:
         kinds = {"clat": f"{job.side}_clat", "lat": f"{job.side}_lat", "sync": "sync_lat"}
         job.percentiles = (kinds.get(title[2], ""), title[3])
@@ -411,23 +411,19 @@ def _line(collector: Collector, job: _Job, line: str, number: int) -> None:
     elif job.percentiles[0] and "th=[" in line:
         kind, unit = job.percentiles
         for percent, text in _PERCENTILE.findall(line):
-            job.values.append(_time(f"{kind}_p{plain_percent(percent)}", text, unit, number))
-
-
-def _time(kind: str, text: str, unit: str, line: int) -> _Value:
-    return _Value(kind, text, unit, 1, line)
+            job.values.append(_Value(f"{kind}_p{plain_percent(percent)}", text, unit, number))
 
 
 def _rates(collector: Collector, job: _Job, text: str, line: int) -> None:
     if (iops := _IOPS.search(text)) is not None:
         factor = _THOUSANDS[iops[2]]
-        job.values.append(_Value(f"{job.side}_iops", iops[1], "ops/s", factor, line))
+        job.values.append(_Value(f"{job.side}_iops", iops[1], "ops/s", line, factor))
     rates = [(n, sign, sign == "" or i == "i") for n, sign, i in _RATE.findall(text)]
     # fio 3 gives a rate in units of 1024 and of 1000; before there was one, of 1024.
     binary_rates = [rate for rate in rates if rate[2]] or (rates if text.startswith("io=") else [])
     if binary_rates:
         number, sign, _ = binary_rates[0]
-        value = _Value(f"{job.side}_bw", number, "KB/s", _KILO[sign.upper()], line)
+        value = _Value(f"{job.side}_bw", number, "KB/s", line, _KILO[sign.upper()])
         job.values.insert(len(job.values) - (1 if iops else 0), value)
     else:
         collector.warn(line, f"{job.name}: no rate in bytes is there; it stays missing.")

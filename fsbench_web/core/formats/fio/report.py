@@ -272,15 +272,15 @@ def _continues(before: _Document, after: _Document) -> bool:
     for job in after.jobs:
         # fio counts a second that has begun as elapsed.
         for key, unit_s, begun in (("elapsed", 1.0, 1.0), ("job_runtime", 0.001, 0.0)):
-            if (ran := job.entry.number(key)) is not None:
-                ran_s = max(ran_s, float(ran.text) * unit_s - begun)
+            if (ran := job.entry.amount(key)) is not None:
+                ran_s = max(ran_s, ran * unit_s - begun)
     return first - ran_s <= second - ran_s < first
 
 
 def _printed_at_s(root: JsonObject) -> float | None:
     for key, unit_s in (("timestamp_ms", 0.001), ("timestamp", 1.0)):
-        if (time := root.number(key)) is not None:
-            return float(time.text) * unit_s
+        if (time := root.amount(key)) is not None:
+            return time * unit_s
     return None
 
 
@@ -318,10 +318,8 @@ def _job(collector: Collector, name: str, job: _Job) -> str:
 
 def _is_longer_than_job(latency: Number, entry: JsonObject) -> bool:
     """Whether a time in ns is above the job's, as some of fio 3.33 are with several requests."""
-    runtime = entry.number("job_runtime")
-    if runtime is None or float(runtime.text) <= 0:
-        return False
-    return float(latency.text) > LONGER_THAN_JOB * 1e6 * float(runtime.text)
+    runtime_ms = entry.amount("job_runtime") or 0.0
+    return 0 < LONGER_THAN_JOB * 1e6 * runtime_ms < float(latency.text)
 
 
 def _direction(collector: Collector, name: str, direction: str, job: _Job, load: str) -> bool:
@@ -363,8 +361,7 @@ def _intervals(job: _Job, direction: str) -> list[tuple[float, float]]:
     reports = []
     for at_s, entry in [*job.earlier_reports, (job.printed_at_s, job.entry)]:
         side = entry.object(direction)
-        fields = [side.number(key) for key in ("runtime", "total_ios", "io_bytes")]
-        runtime, ios, size = (float(value.text) if value is not None else None for value in fields)
+        runtime, ios, size = map(side.amount, ("runtime", "total_ios", "io_bytes"))
         # In fio 2, which has no io_kbytes, io_bytes are KB.
         if runtime is None or ios is None or size is None or not side.number("io_kbytes"):
             return []
@@ -386,7 +383,7 @@ def _latency(collector: Collector, name: str, latency: JsonObject, unit: str, lo
     seen: set[str] = set()
     for percent, value in percentiles:
         # fio 2 fills the rest of its list with "0.00", once for each percentile not asked for.
-        if not isinstance(value, Number) or percent in seen or _is_filler(percent):
+        if not isinstance(value, Number) or percent in seen or not percent.strip("0."):
             continue
         seen.add(percent)
         if len(texts[percent]) > 1:
@@ -405,19 +402,14 @@ def _distribution(
     bins = latency.get("bins")
     if not isinstance(bins, Bins):
         return
-    ends = [latency.number(key) for key in ("min", "max")]
-    shortest, longest = (float(end.text) if end is not None else None for end in ends)
+    shortest, longest = latency.amount("min"), latency.amount("max")
     collector.add_distribution(distribution(name, load, unit, bins.pairs(), shortest, longest))
-
-
-def _is_filler(percent: str) -> bool:
-    return not percent.strip("0.")
 
 
 def _verdict(entry: JsonObject) -> bool | None:
     """Whether a steady state was attained; None where the job was to stop at none."""
-    answer = entry.object("steadystate").number("attained")
-    return None if answer is None else float(answer.text) != 0
+    answer = entry.object("steadystate").amount("attained")
+    return None if answer is None else answer != 0
 
 
 def _add_window(collector: Collector, name: str, entry: JsonObject, load: str) -> None:

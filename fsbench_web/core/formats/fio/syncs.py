@@ -120,5 +120,4 @@ def uncounted(data: bytes) -> Totals | None:
 
 def total_of(job: JsonObject, direction: str, key: str) -> float:
     """A number of one direction of a job; 0 where it is missing."""
-    number = job.object(direction).number(key)
-    return float(number.text) if number is not None else 0.0
+    return job.object(direction).amount(key) or 0.0

@@ -10,9 +10,10 @@ Excel File Format" (D. Rentz), 5.49 INTEGER, 5.63 LABEL, 5.71 NUMBER; and files 
 import re
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 
-from fsbench_web.core.formats.iozone.command import options_of, settings_of
-from fsbench_web.core.formats.iozone.report import MISSING, test_of_title
+from fsbench_web.core.formats.iozone.log import options_of, settings_of
+from fsbench_web.core.formats.iozone.tables import MISSING, test_of_title
 from fsbench_web.core.formats.result import (
     MAX_VALUE,
     MAX_VALUES,
@@ -87,28 +88,19 @@ def parse(data: bytes) -> ParsedResult:
     is_throughput = any(isinstance(text, str) and _THROUGHPUT.search(text) for *_, text in cells)
     problems: list[Problem] = []
     values = _throughput(cells, options) if is_throughput else _matrix(cells, problems)
-    for row, value in values:
+    for value in values:
+        line = value.line
         if value.value == 0:
             message = f"{value.test}: {MISSING}"
-            result.warnings.append(Problem(row + 1, None, message, is_note=True))
+            result.warnings.append(Problem(line, None, message, is_note=True))
         elif MAX_VALUE >= value.value > most_measurable(unit):
             said = beyond_measure(f"{value.value:.15g}", unit)
-            result.warnings.append(Problem(row + 1, None, f"{value.test}: {said}"))
+            result.warnings.append(Problem(line, None, f"{value.test}: {said}"))
         elif not MIN_VALUE <= value.value <= MAX_VALUE:  # nor what is no number
             message = f"{value.test}: {value.value} is no measurement."
-            problems.append(Problem(row + 1, None, message))
+            problems.append(Problem(line, None, message))
         else:
-            result.values.append(
-                ParsedValue(
-                    value.test,
-                    value.record_size_kb,
-                    value.file_size_kb,
-                    value.value,
-                    unit,
-                    row + 1,
-                    load=value.load,
-                )
-            )
+            result.values.append(replace(value, unit=unit))
     if not result.complete:
         result.warnings.append(Problem(None, None, "The sheet has no end: rows may be missing."))
     if not result.values and not problems:
@@ -154,9 +146,9 @@ def _cut_off(position: int) -> UnreadableFile:
     return UnreadableFile([Problem(None, None, message)])
 
 
-def _matrix(cells: list[Cell], problems: list[Problem]) -> list[tuple[int, ParsedValue]]:
+def _matrix(cells: list[Cell], problems: list[Problem]) -> list[ParsedValue]:
     """A title, a row of record sizes, then rows of a file size with its values."""
-    values: list[tuple[int, ParsedValue]] = []
+    values: list[ParsedValue] = []
     test, title_row = "", -1
     records: dict[int, int | None] = {}
     file_kb: int | None = None
@@ -174,11 +166,11 @@ def _matrix(cells: list[Cell], problems: list[Problem]) -> list[tuple[int, Parse
                 message = f"{test} of {record_kb} KB records in {file_kb} KB files is given twice."
                 problems.append(Problem(row + 1, column + 1, message))
             seen.add(key)
-            values.append((row, ParsedValue(test, record_kb, file_kb, content, "", row + 1)))
+            values.append(ParsedValue(test, record_kb, file_kb, content, "", row + 1))
     return values
 
 
-def _throughput(cells: list[Cell], options: dict[str, str]) -> list[tuple[int, ParsedValue]]:
+def _throughput(cells: list[Cell], options: dict[str, str]) -> list[ParsedValue]:
     """Rows of a test, with a column for each number of children from the first one on."""
     record_kb = next(
         (int(size[1]) for *_, t in cells if isinstance(t, str) and (size := _RECORD_SIZE.match(t))),
@@ -192,14 +184,13 @@ def _throughput(cells: list[Cell], options: dict[str, str]) -> list[tuple[int, P
     names = {
         row: _TESTS.get(text.strip().lower(), "") for row, _, text in cells if type(text) is str
     }
-    values: list[tuple[int, ParsedValue]] = []
+    values: list[ParsedValue] = []
     for row, column, content in cells:
         if not isinstance(content, float) or not names.get(row) or first is None:
             continue
         count = first + column - _FIRST_COLUMN
         load = load_text(threads=count) if "T" in options else load_text(processes=count)
-        value = ParsedValue(names[row], record_kb, file_kb, content, "", row + 1, load=load)
-        values.append((row, value))
+        values.append(ParsedValue(names[row], record_kb, file_kb, content, "", row + 1, load=load))
     return values
 
 

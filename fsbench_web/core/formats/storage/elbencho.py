@@ -20,6 +20,7 @@ from fsbench_web.core.formats.values import (
     Collector,
     any_line,
     count_of,
+    every_sign,
     reads,
     sizes_kb,
     test_name,
@@ -55,6 +56,7 @@ _SETTINGS = (
     "truncate",
 )
 _MARK = re.compile(r'"phase_type"\s*:\s*"')
+_OF_PHASE = re.compile('"(?:first_done|config|iso_start_date)"').search
 _JSON_START = re.compile(r'\{\s*"phase_type"')
 _JSON_RATES: dict[str, tuple[str, str, Decimal | int]] = {
     "elapsed_time_ms": ("time", "ms", 1),
@@ -276,14 +278,7 @@ def _row(collector: Collector, row: dict[str, str], line: int) -> None:
         collector.add(test, text, unit, line, load=load, sizes=sizes)
 
 
-def _recognises(lines: list[str]) -> bool:
-    """Whether a line names a phase as elbencho's JSON does, and its results."""
-    return any(_MARK.search(line) for line in lines) and any(
-        '"first_done"' in line or '"config"' in line or '"iso_start_date"' in line for line in lines
-    )
-
-
-@reads("elbencho-json", "elbencho", _recognises, has_long_lines=True)
+@reads("elbencho-json", "elbencho", every_sign(_MARK.search, _OF_PHASE), has_long_lines=True)
 def parse_json(lines: list[str], collector: Collector) -> ParsedResult:
     """All phases. Raises UnreadableFile for JSON that is cut off."""
     result = collector.result

@@ -71,27 +71,16 @@ _OF_ITERATION = {
     "total(s)": ("time", "s"),
 }
 
-_REPETITION = {
-    "bwMiB": ("bw", "MiB/s"),
-    "iops": ("iops", "ops/s"),
-    "latency": ("latency", "s"),
-    "openTime": ("open_time", "s"),
-    "wrRdTime": ("access_time", "s"),
-    "closeTime": ("close_time", "s"),
-    "totalTime": ("total_time", "s"),
-}
-"""Key of the JSON -> what the test's name ends with, and the unit. Source: ``ior-output.c``."""
-
-_COLUMNS = {
-    "bw(MiB/s)": "bwMiB",
-    "IOPS": "iops",
-    "Latency": "latency",
-    "open(s)": "openTime",
-    "wr/rd(s)": "wrRdTime",
-    "close(s)": "closeTime",
-    "total(s)": "totalTime",
-}
-"""Column of the CSV -> key of the JSON."""
+_REPETITION = (
+    ("bw(MiB/s)", "bwMiB", "bw", "MiB/s"),
+    ("IOPS", "iops", "iops", "ops/s"),
+    ("Latency", "latency", "latency", "s"),
+    ("open(s)", "openTime", "open_time", "s"),
+    ("wr/rd(s)", "wrRdTime", "access_time", "s"),
+    ("close(s)", "closeTime", "close_time", "s"),
+    ("total(s)", "totalTime", "total_time", "s"),
+)
+"""Column of the CSV, key of the JSON, end of the test's name, unit. Source: ``ior-output.c``."""
 _JSON_MARK = re.compile(r'"(?:bwMaxMIB|bwMiB|deadlineForStonewall)"\s*:')
 _JSON_SUMMARY = {
     "bwMaxMIB": ("max", "MiB/s"),
@@ -227,10 +216,7 @@ def _summary_row(
         message = f"The row has {len(words)} fields of {len(columns)}: it is left out."
         collector.lose(line, message)
         return
-    _row(collector, dict(zip(columns, words, strict=False)), line, tasks)
-
-
-def _row(collector: Collector, row: dict[str, str], line: int, tasks: int | None) -> None:
+    row = dict(zip(columns, words, strict=False))
     own_tasks = count_of(row.get("#Tasks", ""))
     load = load_text(tasks=tasks if own_tasks is None else own_tasks)
     sizes = _sizes(row)
@@ -290,9 +276,8 @@ def parse_csv(lines: list[str], collector: Collector) -> ParsedResult:
 
 def _csv_row(collector: Collector, row: dict[str, str], line: int) -> None:
     load = load_text(tasks=count_of(row.get("numTasks", "")))
-    for column, key in _COLUMNS.items():
+    for column, _, kind, unit in _REPETITION:
         if column in row:
-            kind, unit = _REPETITION[key]
             collector.add(test_name("ior", row["access"], kind), row[column], unit, line, load=load)
 
 
@@ -392,7 +377,7 @@ def _repetitions(collector: Collector, test: JsonObject, settings: list[str]) ->
             collector.begin(settings)
             seen = set()
         seen.add(access)
-        for key, (kind, unit) in _REPETITION.items():
+        for _, key, kind, unit in _REPETITION:
             if (value := entry.number(key)) is not None:
                 name = test_name("ior", access, kind)
                 collector.add(name, value.text, unit, value.line, load=load)

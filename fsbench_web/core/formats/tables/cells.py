@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from fsbench_web.core.formats.iozone.header import TESTS
+from fsbench_web.core.formats.iozone.tables import TESTS
 from fsbench_web.core.formats.result import (
     MAX_REPEAT,
     MAX_VALUE,
