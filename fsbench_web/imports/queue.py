@@ -19,7 +19,7 @@ from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Q
 
-from fsbench_web.imports import quota, targets, uploads
+from fsbench_web.imports import targets, uploads
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import TooLargeForRequest, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun
@@ -52,8 +52,8 @@ def hand_over(
     uploads.remove_expired()
     targets.require_study(target, user)
     with transaction.atomic():
-        quota.lock(user)
-        quota.refuse_beyond(user, sources)
+        uploads.lock(user)
+        uploads.refuse_beyond(user, sources)
         report: dict[str, Any] = {"only_new": True} if only_new else {}
         if too_large.warnings:
             report["warnings"] = [warning.as_warning() for warning in too_large.warnings]

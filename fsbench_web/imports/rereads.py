@@ -40,13 +40,13 @@ from fsbench_web.imports.models import Import, ImportedFile
 from fsbench_web.imports.plan import read_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, WarningRow, merged_warnings
 from fsbench_web.imports.sources import FileDescription, SourceFile
-from fsbench_web.imports.storing import existing_runs
+from fsbench_web.imports.storing import numbering
 from fsbench_web.imports.targets import workload_of
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Series, StateChange
 from fsbench_web.studies.scores import ingest, measurements, renamed
 from fsbench_web.studies.scores.measurements import NewBlock, Numbers
-from fsbench_web.studies.series import lock_all, members_of, next_repeat, series_for
+from fsbench_web.studies.series import lock_all, next_repeat, series_like
 
 MOST_LISTED = 1000
 """Changes of each kind that are listed one by one; all are counted."""
@@ -476,7 +476,7 @@ def apply(artefact_id: int, digest: str, user: User) -> Difference:
         row.save(update_fields=["report"])
     for run_id in run_ids:
         _note(runs[run_id], comparison, user)
-    existing_runs.forget(list(run_ids))
+    numbering.forget(list(run_ids))
     if comparison.changes_workload:
         touched |= _move(runs.values(), comparison)
     for series in touched.values():
@@ -533,18 +533,7 @@ def _move(runs: Iterable[Run], comparison: Difference) -> dict[int, Series]:
     moved = {}
     for run in runs:
         old = run.series
-        new = series_for(
-            old.study,
-            old.configuration,
-            workload=workload,
-            hardware=old.hardware,
-            lun=old.lun,
-            journal_lun=old.journal_lun,
-            members=members_of(old),
-            kernel=old.kernel,
-            distribution=old.distribution,
-            preparation=old.preparation,
-        )
+        new = series_like(old, workload=workload)
         if new.pk == old.pk:
             continue
         run.repeat = next_repeat(new)

@@ -1,4 +1,7 @@
-"""Uploads that are not stored yet, with their corrections, kept for a day at most."""
+"""Uploads that are not stored yet, with their corrections, kept for a day at most.
+
+The database holds them whole, so an account may have some only, and not too large ones.
+"""
 
 import hashlib
 import json
@@ -8,23 +11,29 @@ from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Count, Min, QuerySet, Sum
+from django.db.models.functions import Coalesce
 
 from fsbench_web.core.comparison.imported import stem_of
 from fsbench_web.core.comparison.repeats import cells_of
-from fsbench_web.imports import guesses, quota, targets
+from fsbench_web.imports import guesses, targets
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, labels_of, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, refusal
 from fsbench_web.imports.sources import FileDescription, SourceFile, Target
 from fsbench_web.imports.storing import commit
-from fsbench_web.imports.storing.runs import Stored
+from fsbench_web.imports.storing.commit import Stored
 from fsbench_web.imports.targets import ImportResult
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import Run
 
 KEPT_FOR = timedelta(days=1)
+DISCARDABLE = (ImportState.RECEIVED, ImportState.PREVIEWED, ImportState.FAILED)
+_MOST_NAMED = 3
+_MIB = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -56,14 +65,14 @@ def store_upload(sources: Sequence[SourceFile], target: Target, user: User) -> I
     Raises ImportRefused if none can, if the study refuses, or beyond the quota.
     """
     remove_expired()
-    quota.refuse_beyond(user, sources)  # nothing is read in vain; asked again where it counts
+    refuse_beyond(user, sources)  # nothing is read in vain; asked again where it counts
     plan = plan_files(sources, target)
     if plan.problems or not any(file.parsed or file.is_table for file in plan.files):
         raise ImportRefused(plan.all_problems)
     targets.require_study(target, user)
     with transaction.atomic():
-        quota.lock(user)
-        quota.refuse_beyond(user, sources)
+        lock(user)
+        refuse_beyond(user, sources)
         row = Import.objects.create(target=asdict(target), created_by=user)
         labels = labels_of([file.path for file in plan.files], target)
         repeats = _counted_repeats(plan, target)
@@ -270,18 +279,14 @@ def commit_stashed(row_id: int, user: User, columns: str | None = None) -> Impor
 def discard(row_id: int, user: User) -> Target:
     """Delete an upload that was not stored, and return its target. Raises Import.DoesNotExist."""
     # Asked under the lock: what is stored meanwhile would lose whom and where it came from.
-    row = Import.objects.select_for_update().get(
-        pk=row_id, state__in=quota.DISCARDABLE, created_by=user
-    )
+    row = Import.objects.select_for_update().get(pk=row_id, state__in=DISCARDABLE, created_by=user)
     row.delete()
     return Target(**row.target)
 
 
 def remove_expired() -> None:
     """Delete uploads that nobody committed within a day."""
-    expired = Import.objects.filter(
-        state__in=quota.DISCARDABLE, created_at__lt=clock.now() - KEPT_FOR
-    )
+    expired = Import.objects.filter(state__in=DISCARDABLE, created_at__lt=clock.now() - KEPT_FOR)
     if not expired.exists():
         return
     with transaction.atomic():
@@ -307,3 +312,59 @@ def _received_name(path: str) -> str:
     """The name that arrives of the file at this path: Django drops what cannot be printed."""
     last = path.replace("\\", "/").split("/")[-1]
     return "".join(filter(str.isprintable, last))
+
+
+def pending(user: User) -> QuerySet[Any]:
+    """What is kept for this person, oldest first, with file_count, size_bytes and first_path."""
+    return (
+        Import.objects.filter(created_by=user)
+        .exclude(state=ImportState.DONE)
+        .annotate(
+            file_count=Count("files"),
+            size_bytes=Coalesce(Sum("files__size_bytes"), 0),
+            first_path=Min("files__path"),
+        )
+        .order_by("pk")
+    )
+
+
+def refuse_beyond(user: User, sources: Sequence[SourceFile]) -> None:
+    """Raises ImportRefused where there is no room for these files."""
+    rows = list(pending(user))
+    kept_bytes = sum(row.size_bytes for row in rows)
+    more_bytes = sum(source.size_bytes for source in sources)
+    is_too_large = bool(rows) and kept_bytes + more_bytes > settings.MOST_PREVIEW_BYTES
+    if len(rows) < settings.MOST_PREVIEWS and not is_too_large:
+        return
+    raise ImportRefused([ImportProblem(_too_much(rows, kept_bytes, more_bytes, is_too_large))])
+
+
+def lock(user: User) -> None:
+    """Until the transaction ends nobody else keeps an upload of this person."""
+    # Rows that refer to the account go on being written: its key stays.
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
+
+
+def _too_much(rows: list[Any], kept_bytes: int, more_bytes: int, is_too_large: bool) -> str:
+    if is_too_large:
+        rows = sorted(rows, key=lambda row: -row.size_bytes)
+    named = ", ".join(
+        f"import {row.pk} ({row.first_path}, {_size(row.size_bytes)})"
+        for row in [row for row in rows if row.state in DISCARDABLE][:_MOST_NAMED]
+    )
+    first = next((row.pk for row in rows if row.state in DISCARDABLE), None)
+    return (
+        f"This upload of {_size(more_bytes)} was not kept: {len(rows)} uploads of yours, "
+        f"{_size(kept_bytes)} together, are not imported yet, and of one account "
+        f"{settings.MOST_PREVIEWS} and {_size(settings.MOST_PREVIEW_BYTES)} are kept. "
+    ) + (
+        f"Import or discard one first, such as {named}: each has a button for it on its page, "
+        f"/imports/{first}/, and programs send DELETE /api/v1/imports/{first}. "
+        "What nobody imports goes a day after it came."
+        if first is not None
+        else "They wait to be stored: try again when the importer is done."
+    )
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / _MIB:.0f} MiB" if size_bytes >= _MIB else f"{size_bytes:,} bytes"

@@ -2,11 +2,11 @@
 
 from django.urls import path
 
-from fsbench_web.imports.views import mappings, rereads, uploads
+from fsbench_web.imports.views import mappings, uploads
 
 app_name = "imports"
 urlpatterns = [
-    path("reread/<int:artefact_id>/", rereads.reread, name="reread"),
+    path("reread/<int:artefact_id>/", uploads.reread, name="reread"),
     path("new/", uploads.new, name="new"),
     path("<int:import_id>/", uploads.show, name="show"),
     path("<int:import_id>/check/", uploads.check, name="check"),

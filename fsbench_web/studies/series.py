@@ -85,6 +85,14 @@ def series_for(
     return series
 
 
+def series_like(series: Series, **changes: Any) -> Series:
+    """The series with the circumstances of another one, but for ``changes``."""
+    names = ("workload", "hardware", "lun", "journal_lun", "kernel", "distribution", "preparation")
+    circumstances = {name: getattr(series, name) for name in (*names, "machine")} | changes
+    members = members_of(series)
+    return series_for(series.study, series.configuration, members=members, **circumstances)
+
+
 def members_of(series: Series) -> list[tuple[str, Lun]]:
     """The other LUNs of its stack, as ``series_for`` takes them."""
     return [(member.role, member.lun) for member in series.members if member.lun is not None]

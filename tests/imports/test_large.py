@@ -24,7 +24,7 @@ from fsbench_web.imports import queue
 from fsbench_web.imports.models import Import, ImportedFile, ImportFile, ImportState, RunContent
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.sources import Target
-from fsbench_web.imports.storing import commit, existing_runs
+from fsbench_web.imports.storing import commit, numbering
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Artefact, Run, Score, Series, Study
 from fsbench_web.studies.scores import ingest, judging
@@ -125,8 +125,8 @@ def test_a_label_is_kept_as_labels_are_written(padding: str) -> None:
 def test_a_run_without_a_digest_is_known_too() -> None:
     import_files([("t.csv", table(1))], **TARGET, user=None)
     digests = {c.run_id: c.digest for c in RunContent.objects.all()}
-    existing_runs.forget(list(digests))
-    for existing in existing_runs.of_series(Series.objects.all()).values():
+    numbering.forget(list(digests))
+    for existing in numbering.of_series(Series.objects.all()).values():
         assert {run.pk: digest for digest, run in existing.runs.items()}.items() <= digests.items()
 
 

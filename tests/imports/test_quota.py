@@ -11,7 +11,7 @@ from django.db import connections
 from django.test import Client
 
 from fsbench_web.accounts import tokens
-from fsbench_web.imports import quota, uploads
+from fsbench_web.imports import uploads
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.sources import Target, unpack
@@ -164,4 +164,4 @@ def test_the_page_lists_what_waits(signed_in: Client) -> None:
 
 
 def test_a_failed_one_can_be_discarded() -> None:
-    assert set(quota.DISCARDABLE) == set(ImportState) - {ImportState.ACCEPTED, ImportState.DONE}
+    assert set(uploads.DISCARDABLE) == set(ImportState) - {ImportState.ACCEPTED, ImportState.DONE}

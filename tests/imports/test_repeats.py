@@ -21,7 +21,7 @@ from fsbench_web.imports import rereads as reading
 from fsbench_web.imports.models import Import, RunContent
 from fsbench_web.imports.problems import ImportRefused
 from fsbench_web.imports.sources import FileDescription, Target, unpack
-from fsbench_web.imports.storing import existing_runs
+from fsbench_web.imports.storing import numbering
 from fsbench_web.imports.storing.commit import import_sources
 from fsbench_web.imports.targets import ImportResult
 from fsbench_web.platform import limits
@@ -136,7 +136,7 @@ def test_a_sweep_over_files_is_one_repeat(sweep: list[tuple[str, bytes]]) -> Non
     rescore(Series.objects.get())
     after = Score.objects.order_by("id").values_list("test", "category", "value", "flags")
     assert list(after) == before
-    assert RunContent.objects.get().digest == existing_runs.digest_of(run.pk)
+    assert RunContent.objects.get().digest == numbering.digest_of(run.pk)
 
 
 @pytest.mark.django_db

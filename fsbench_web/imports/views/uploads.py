@@ -1,9 +1,9 @@
-"""Upload, preview, commit, result."""
+"""Upload, preview, commit, result; and stored output, read again."""
 
 import json
 from dataclasses import asdict
 from datetime import timedelta
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -21,14 +21,15 @@ from fsbench_web.accounts import rights
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
-from fsbench_web.imports import preview, quota, uploads
+from fsbench_web.imports import preview, uploads
+from fsbench_web.imports import rereads as rereading
 from fsbench_web.imports.checks import KILOBYTES, target_problems
 from fsbench_web.imports.models import Import, ImportState
 from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import Target, unpack
 from fsbench_web.imports.storing.commit import safe_name
 from fsbench_web.imports.upload_limit import limit_upload
-from fsbench_web.studies.models import Series, Study
+from fsbench_web.studies.models import Artefact, Series, Study
 
 RUNS_SHOWN = 500
 UNTAKEN_AFTER = timedelta(seconds=15)
@@ -68,8 +69,8 @@ def new(request: HttpRequest) -> HttpResponse:
         "max_upload_bytes": settings.MAX_UPLOAD_BYTES,
         "max_upload_mb": settings.MAX_UPLOAD_BYTES // (1024 * 1024),
         "max_files": settings.DATA_UPLOAD_MAX_NUMBER_FILES,
-        "pending": quota.pending(user_of(request)),
-        "discardable": quota.DISCARDABLE,
+        "pending": uploads.pending(user_of(request)),
+        "discardable": uploads.DISCARDABLE,
     }
     return render(request, "imports/new.html", context, status=422 if refused else 200)
 
@@ -255,3 +256,47 @@ def discard(request: HttpRequest, import_id: int) -> HttpResponse:
     query = urlencode({name: text for name, text in target.texts.items() if text})
     messages.info(request, "The upload was discarded. Nothing of it was stored.")
     return redirect(f"{reverse('imports:new')}?{query}")
+
+
+CHANGES_SHOWN = 200
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Action.IMPORT)
+def reread(request: HttpRequest, artefact_id: int) -> HttpResponse:
+    """The difference; a POST with its digest applies it."""
+    artefact = Artefact.objects.select_related("run__series").filter(pk=artefact_id).first()
+    if artefact is None:
+        raise Http404(f"There is no raw output {artefact_id}; it may have gone with its run.")
+    problems: list[ImportProblem] = []
+    comparison = None
+    if request.method == "POST":
+        try:
+            rereading.apply(artefact_id, request.POST.get("digest", ""), user_of(request))
+        except ImportRefused as error:
+            problems = error.problems
+        else:
+            messages.success(
+                request, f"{artefact.name} was read again; its measurements and scores are new."
+            )
+            return redirect("studies:run", run_id=artefact.run_id)
+    try:
+        comparison = rereading.difference(artefact)
+    except ImportRefused as error:
+        problems = problems or error.problems
+    context: dict[str, Any] = {"artefact": artefact, "found": comparison, "problems": problems}
+    if comparison is not None:
+        kinds = (rereading.CHANGED, rereading.ADDED, rereading.REMOVED)
+        context["counts"] = {kind: comparison.total(kind) for kind in (*kinds, rereading.MOVED)}
+        context["groups"] = [
+            (
+                kind.capitalize(),
+                comparison.total(kind),
+                comparison.changes[kind][:CHANGES_SHOWN],
+                comparison.total(kind) - CHANGES_SHOWN,
+            )
+            for kind in kinds
+            if comparison.total(kind)
+        ]
+    return render(request, "imports/reread.html", context, status=422 if problems else 200)

@@ -24,7 +24,7 @@ from fsbench_web.studies.models import (
     Series,
 )
 from fsbench_web.studies.scores import judging, measurements, quality
-from fsbench_web.studies.series import lock, lock_all, members_of, next_repeat, series_for
+from fsbench_web.studies.series import lock, lock_all, next_repeat, series_like
 
 
 @dataclass(frozen=True)
@@ -99,19 +99,7 @@ def move_to_kernel(
     kernel, distribution = kernel[:200], distribution[:200]
     if (kernel, distribution, machine) == (old.kernel, old.distribution, submitted):
         return old
-    new = series_for(
-        old.study,
-        old.configuration,
-        workload=old.workload,
-        hardware=old.hardware,
-        lun=old.lun,
-        journal_lun=old.journal_lun,
-        members=members_of(old),
-        kernel=kernel,
-        distribution=distribution,
-        preparation=old.preparation,
-        machine=machine.stored(),
-    )
+    new = series_like(old, kernel=kernel, distribution=distribution, machine=machine.stored())
     # One order of locks for everybody, so that two moves cannot wait for each other.
     for series in sorted((old, new), key=lambda series: series.pk):
         lock(series)

@@ -12,7 +12,7 @@ from fsbench_web.catalog.configurations.records import configuration_for
 from fsbench_web.core.comparison import digests
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.measurement_columns import UnreadableBlock
-from fsbench_web.imports.storing.existing_runs import digest_of
+from fsbench_web.imports.storing.numbering import digest_of
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Study
 from fsbench_web.studies.scores import ingest, measurements
 from fsbench_web.studies.series import series_for
