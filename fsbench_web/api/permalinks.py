@@ -160,7 +160,7 @@ def list_permalinks(
 def create_permalink(request: HttpRequest, permalink: PermalinkIn) -> Status[Permalink]:
     """Keeps the numbers as they are now. Sharing the very same once more gives the same key."""
     user = user_of(request)
-    values = cleaned(SharingForm(_values(permalink)))
+    values = cleaned(SharingForm(permalink.model_dump(include={*_FIELDS})))
     try:
         spec = ComparisonSpec.of_address(permalink.query).for_programs
         view = TableView.from_query(QueryDict(permalink.view))
@@ -308,7 +308,3 @@ def _locked_permalink(key: str) -> Permalink:
     """Asked for under the lock: it may be deleted or another's by now. Raises Http404."""
     rows = Permalink.objects.select_for_update(of=("self",)).filter(key=key)
     return found(rows, f"There is no permalink {key}.")
-
-
-def _values(values: _Sharing) -> dict[str, Any]:
-    return {name: getattr(values, name) for name in _FIELDS}

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, BinaryIO, cast
 
@@ -37,15 +36,26 @@ from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.imports import mappings, preview, uploads
 from fsbench_web.imports import rereads as rereading
 from fsbench_web.imports.checks import target_problems
-from fsbench_web.imports.models import Import, ImportFile, ImportState, SavedMapping
+from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, WarningRow
 from fsbench_web.imports.sources import Target, leave_out, unpack
 from fsbench_web.imports.storing import known_files
-from fsbench_web.imports.storing.known_files import KnownFile
 from fsbench_web.imports.views import mappings as mapping_views
 from fsbench_web.imports.views.uploads import not_found_sentence, uploaded
 from fsbench_web.platform import plain_text
 from fsbench_web.studies.models import Artefact
+
+_NOT_READ: dict[str, Any] = {
+    "format": None,
+    "needs_columns": False,
+    "proposed_names": {},
+    "unread_columns": (),
+    "kept_columns": (),
+    "settings": (),
+    "own_settings": None,
+    "runs": (),
+}
+"""What an import says of a file that nobody has read yet."""
 
 # One address answers all of its methods from one router.
 
@@ -234,7 +244,9 @@ def _detail(request: HttpRequest, row: Import) -> With:
     elif row.state != ImportState.DONE:
         waiting = list(row.files.defer("content_gzip"))
         known_by_digest = known_files.by_digest(file.sha256 for file in waiting)
-        files = [_file(file, known_file=known_by_digest.get(file.sha256)) for file in waiting]
+        files = [
+            With(file, known=known_by_digest.get(file.sha256), **_NOT_READ) for file in waiting
+        ]
     runs = list(row.runs.order_by("id").values_list("id", flat=True))
     return With(
         row,
@@ -257,14 +269,14 @@ def _preview(
         list(row.files.defer("content_gzip")), import_preview, request.user
     )
     files = [
-        _file(
+        With(
             file.row,
-            known_file=file.stored_file,
+            known=file.stored_file,
             proposed_names=file.proposed_names,
-            format_name=file.parsed.format if file.parsed else None,
+            format=file.parsed.format if file.parsed else None,
             needs_columns=file.is_table and file.parsed is None,
             unread_columns=file.unread.names if file.unread else (),
-            saved_mappings=file.saved_mappings,
+            kept_columns=file.saved_mappings,
             settings=file.parsed.modes if file.parsed else (),
             own_settings=file.own_settings,
             runs=file.runs,
@@ -276,33 +288,6 @@ def _preview(
         import_preview.problems,
         [warning.as_warning() for warning in import_preview.warnings],
         import_preview.is_much,
-    )
-
-
-def _file(
-    file: ImportFile,
-    *,
-    known_file: KnownFile | None = None,
-    format_name: str | None = None,
-    proposed_names: dict[str, str] | None = None,
-    needs_columns: bool = False,
-    unread_columns: Sequence[str] = (),
-    saved_mappings: Sequence[SavedMapping] = (),
-    settings: Sequence[str] = (),
-    own_settings: Sequence[str] | None = None,
-    runs: list[preview.RunPreview] | None = None,
-) -> With:
-    return With(
-        file,
-        known=known_file,
-        format=format_name,
-        needs_columns=needs_columns,
-        proposed_names=proposed_names or {},
-        unread_columns=unread_columns,
-        kept_columns=saved_mappings,
-        settings=settings,
-        own_settings=own_settings,
-        runs=runs or [],
     )
 
 

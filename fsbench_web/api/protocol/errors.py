@@ -213,7 +213,7 @@ def _import_refused(request: HttpRequest, exc: ImportRefused) -> HttpResponse:
 
 def _control_refused(request: HttpRequest, exc: ControlRefused) -> HttpResponse:
     status = 403 if exc.is_forbidden else 422
-    return response(status, [("confirm", problem) for problem in exc.problems])
+    return response(status, [(exc.part, problem) for problem in exc.problems])
 
 
 def _no_comparison(request: HttpRequest, exc: SpecError) -> HttpResponse:

@@ -13,6 +13,7 @@ from fsbench_web.api.protocol.router import Router, binary
 from fsbench_web.api.protocol.schemas import Derived
 from fsbench_web.api.results.deltas import (
     DeltaRowOut,
+    DeltaTableOut,
     Filters,
     ShareOut,
     WorkOut,
@@ -110,14 +111,8 @@ class ComparedRow(DeltaRowOut):
     )
 
 
-class ComparedTable(Schema):
-    test: str
-    category: str
-    unit: str
-    summed_unit: str = ""
-    is_unexplained: bool = False
-    lower_is_better: bool
-    rows: list[ComparedRow]
+class ComparedTable(DeltaTableOut):
+    rows: list[ComparedRow]  # type: ignore[assignment]
 
 
 class CoverageOut(Schema):

@@ -76,15 +76,18 @@ class StudySummary(Schema):
         }
 
 
-class ConfigurationOut(Schema):
-    """``is_known`` is false where only the label is known, and not the options behind it."""
-
+class RunConfiguration(Schema):
     label: str
     filesystem: str
     options: dict[str, str]
     scheduler: str
     external_journal: bool
     stack: dict[str, Any]
+
+
+class ConfigurationOut(RunConfiguration):
+    """``is_known`` is false where only the label is known, and not the options behind it."""
+
     is_known: bool
     runs: int
     runs_done: int

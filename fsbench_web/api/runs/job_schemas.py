@@ -8,7 +8,7 @@ from pydantic import Field, StrictInt
 
 from fsbench_web.api.protocol.schemas import Answer, Page, PageOut, Strict, value_at
 from fsbench_web.api.results.studies import OfStudy
-from fsbench_web.api.runs.schemas import RunSummary, StackLunOut
+from fsbench_web.api.runs.schemas import RunSummary, StackLunOut, Tracers
 from fsbench_web.studies.jobs import listing
 
 
@@ -48,7 +48,7 @@ class PlannedRunOut(Answer):
     position: int
     repeat: int
     reference: bool = value_at("is_reference")
-    tracing: list[str] = Field(description="of an extra run, which counts in no score")
+    tracing: Tracers
     configuration: str
     filesystem: str
     options: dict[str, str]
@@ -167,7 +167,7 @@ class JobRun(Schema):
     configuration: str
     repeat: int
     reference: bool
-    tracing: list[str] = Field(description="of an extra run, which counts in no score")
+    tracing: Tracers
     state: str
     retry_of: int | None
     rerun: int

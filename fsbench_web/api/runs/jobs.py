@@ -1,15 +1,16 @@
 """Jobs: submit one from a document, see how far it is, steer it."""
 
 import json
+from itertools import chain
 from math import isfinite
 from typing import Any
 
+from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Status
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol import idempotency
-from fsbench_web.api.protocol.errors import Refused
 from fsbench_web.api.protocol.router import Router, user_of
 from fsbench_web.api.protocol.schemas import With, found, page
 from fsbench_web.api.runs.job_schemas import (
@@ -36,7 +37,6 @@ from fsbench_web.studies.jobs.spec import JobSpec
 from fsbench_web.studies.jobs.submitting import confirmation_text, planned, submit
 from fsbench_web.studies.models import Job, RunState
 from fsbench_web.studies.runs import authority, control, races
-from fsbench_web.studies.runs.control import ControlRefused
 from fsbench_web.studies.runs.queue import IN_TURN
 from fsbench_web.studies.runs.windows import closing
 from fsbench_web.studies.scores.drift import Drift, drift_of
@@ -91,7 +91,6 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> With:
             With(
                 run,
                 position=position,
-                tracing=run.tracing.split(),
                 options=dict(run.options),
                 stack=[{"role": role, "lun": lun.name} for role, lun in run.members],
                 machine=run.machine.stored(),
@@ -118,14 +117,7 @@ def preview_job(request: HttpRequest, job: DocumentIn) -> With:
         outlook=plan.window.words if plan.window else "",
         confirm=confirmation_text(spec) or "",
         left_out=_left_out(plan.left_out),
-        warnings=[
-            *submit_warnings.of_memory(runs),
-            *submit_warnings.of_clients(runs),
-            *submit_warnings.of_data(runs),
-            *submit_warnings.of_cache(runs),
-            *submit_warnings.of_repeats(spec, runs),
-            *submit_warnings.of_probe(spec, runs),
-        ],
+        warnings=list(chain(*submit_warnings.by_kind(spec, runs).values())),
     )
 
 
@@ -170,10 +162,7 @@ def pause_job(request: HttpRequest, job_id: int) -> Any:
 def resume_job(request: HttpRequest, job_id: int) -> Any:
     """Its runs start again."""
     _job_or_404(job_id)
-    try:
-        control.resume(job_id)
-    except ControlRefused as refused:
-        raise Refused(422, [("job", sentence) for sentence in refused.problems]) from None
+    control.resume(job_id)
     return _job_or_404(job_id)
 
 
@@ -207,10 +196,7 @@ def retry_job(request: HttpRequest, job_id: int, job: RetryIn) -> dict[str, Any]
 def set_job_priority(request: HttpRequest, job_id: int, job: PriorityIn) -> Any:
     """Runs of a higher priority start first on the same LUN."""
     _job_or_404(job_id)
-    try:
-        control.set_priority(job_id, job.priority)
-    except ControlRefused as refused:
-        raise Refused(422, [("priority", sentence) for sentence in refused.problems]) from None
+    control.set_priority(job_id, job.priority)
     return _job_or_404(job_id)
 
 
@@ -230,14 +216,12 @@ def _job_or_404(job_id: int) -> Any:
 
 
 def _planned(job: Job) -> list[dict[str, Any]]:
-    rows = job.runs.order_by(*IN_TURN).values_list(
-        *("id", "series__configuration__label", "repeat", "is_reference", "state"),
-        *("retry_of", "rerun", "tracing"),
+    rows = job.runs.order_by(*IN_TURN).values(
+        *("id", "repeat", "state", "retry_of", "rerun", "tracing"),
+        configuration=F("series__configuration__label"),
+        reference=F("is_reference"),
     )
-    keys = ("id", "configuration", "repeat", "reference", "state", "retry_of", "rerun")
-    return [
-        dict(zip(keys, row, strict=True)) | {"tracing": tracing.split()} for *row, tracing in rows
-    ]
+    return list(rows)
 
 
 def _left_out(rows: Any) -> list[dict[str, str]]:

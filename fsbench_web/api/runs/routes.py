@@ -23,6 +23,7 @@ from fsbench_web.api.protocol.schemas import (
     value_at,
 )
 from fsbench_web.api.runs.schemas import (
+    ClientResultOut,
     JobIn,
     LogFilters,
     LogOut,
@@ -220,18 +221,12 @@ class Artefacts(Schema):
     artefacts: list[ArtefactOut]
 
 
-class MeasurementOut(Schema):
+class MeasurementOut(ClientResultOut):
     """One number as the tool printed it, and where: ``line`` of the raw output ``artefact``.
 
     Sizes are KB of 1024 bytes. ``samples`` are its intervals, where the tool prints them.
     """
 
-    test: str
-    load: str
-    record_size_kb: int | None
-    file_size_kb: int | None
-    value: float
-    unit: str
     samples: Any
     flags: list[str] | None
     artefact_id: int | None

@@ -18,9 +18,8 @@ from fsbench_web.api.protocol.schemas import (
     value_at,
 )
 from fsbench_web.api.results.deltas import ShareOut
-from fsbench_web.api.results.studies import study_or_404
+from fsbench_web.api.results.studies import RunConfiguration, study_or_404
 from fsbench_web.catalog.configurations.stacks import members_in
-from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.workloads import presets
 from fsbench_web.studies.jobs.spec import Configuration, JobOptions, ParameterValues
 from fsbench_web.studies.models import Run, RunState, Series, StackLun
@@ -57,15 +56,6 @@ class JobIn(Strict, JobOptions):
     )
 
 
-class RunConfiguration(Schema):
-    label: str
-    filesystem: str
-    options: dict[str, str]
-    scheduler: str
-    external_journal: bool
-    stack: dict[str, Any]
-
-
 class StackLunOut(Schema):
     """``role`` is data, log, cache or special."""
 
@@ -73,9 +63,17 @@ class StackLunOut(Schema):
     lun: str
 
 
-def stack_of(series: Series) -> list[dict[str, str]]:
-    """The other LUNs of a series' stack with their roles."""
-    return [{"role": role, "lun": name} for role, name in members_in(series.stack_luns)]
+def _members(stack_luns: str) -> list[dict[str, str]]:
+    return [{"role": role, "lun": name} for role, name in members_in(stack_luns)]
+
+
+StackLuns = Annotated[list[StackLunOut], BeforeValidator(_members)]
+"""The other LUNs of a series' stack, of ``Series.stack_luns``."""
+Tracers = Annotated[
+    list[str],
+    BeforeValidator(str.split),
+    Field(description="of an extra run, which counts in no score"),
+]
 
 
 class ClientResultOut(Schema):
@@ -123,14 +121,14 @@ class RunSummary(Answer):
     workload: str | None = value_at("series.workload.slug", None)
     lun: str | None = value_at("series.lun.name", None)
     journal: str | None = value_at("series.journal_lun.name", None)
-    stack: list[StackLunOut]
+    stack: StackLuns = value_at("series.stack_luns")
     worker: str | None = value_at("series.lun.worker.name", None)
     repeat: int
     block: str
     job: int | None = value_at("job_id")
     sweep: int | None = value_at("job_id", description="the same as `job`, as it was called first")
     reference: bool = value_at("is_reference")
-    tracing: list[str] = Field(
+    tracing: Tracers = Field(
         description="of an extra run: what it is traced with; its numbers count in no score"
     )
     retry_of: int | None = value_at("retry_of_id")
@@ -139,7 +137,7 @@ class RunSummary(Answer):
     contended: bool = value_at("is_contended")
     preparation: dict[str, Any] = value_at("series.preparation")
     machine: dict[str, Any] = value_at("series.machine")
-    emulated: bool
+    emulated: bool = value_at("series.runs_on.is_emulated")
     origin: str
     state: str
     reason: str
@@ -162,18 +160,6 @@ class RunSummary(Answer):
         "that was taken because the text names none",
     )
     links: dict[str, str]
-
-    @staticmethod
-    def resolve_stack(run: Run) -> list[dict[str, str]]:
-        return stack_of(run.series)
-
-    @staticmethod
-    def resolve_tracing(run: Run) -> list[str]:
-        return run.tracing.split()
-
-    @staticmethod
-    def resolve_emulated(run: Run) -> bool:
-        return Machine.of(run.series.machine).is_emulated
 
     @staticmethod
     def resolve_cancel_requested(run: Run) -> bool:

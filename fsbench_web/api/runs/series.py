@@ -20,8 +20,8 @@ from fsbench_web.api.protocol.schemas import (
     page,
     value_at,
 )
-from fsbench_web.api.results.studies import OfStudy
-from fsbench_web.api.runs.schemas import RunConfiguration, ScoreOut, StackLunOut, stack_of
+from fsbench_web.api.results.studies import OfStudy, RunConfiguration
+from fsbench_web.api.runs.schemas import ScoreOut, StackLuns
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import UNTRACED, RunState, Score, Series
 
@@ -45,7 +45,7 @@ class SeriesOut(Answer):
     hardware: str | None = value_at("hardware.slug", None)
     lun: str | None = value_at("lun.name", None)
     journal: str | None = value_at("journal_lun.name", None)
-    stack: list[StackLunOut]
+    stack: StackLuns = value_at("stack_luns")
     worker: str | None = value_at("lun.worker.name", None)
     kernel: str
     distribution: str
@@ -53,10 +53,6 @@ class SeriesOut(Answer):
     runs: int = value_at("run_count")
     runs_done: int = value_at("done_count")
     links: dict[str, str]
-
-    @staticmethod
-    def resolve_stack(series: Any) -> list[dict[str, str]]:
-        return stack_of(series)
 
     @staticmethod
     def resolve_links(series: Any) -> dict[str, str]:

@@ -15,6 +15,18 @@ from fsbench_web.studies.runs.probes import OF_SEVERAL
 MOST_NAMED = 5
 
 
+def by_kind(spec: JobSpec, runs: Sequence[PlannedRun]) -> dict[str, list[str]]:
+    """All warnings, in the order of the API, by what the review page calls them."""
+    return {
+        "memory_warnings": of_memory(runs),
+        "client_warnings": of_clients(runs),
+        "data_warnings": of_data(runs),
+        "cache_warnings": of_cache(runs),
+        "repeat_warnings": of_repeats(spec, runs),
+        "without_probe": of_probe(spec, runs),
+    }
+
+
 def of_memory(runs: Sequence[PlannedRun]) -> list[str]:
     """What the memory of the worker's host, or of the guest, makes of the workloads, each once."""
     machine = runs[0].machine

@@ -31,11 +31,14 @@ _RELATED = (
 
 
 class ControlRefused(Exception):
-    """Nothing was changed. ``problems`` are sentences that say what to do. ``is_forbidden``: one of
-    them is that the user may not.
+    """Nothing was changed. ``problems`` are sentences that say what to do, about ``part``.
+    ``is_forbidden``: one of them is that the user may not.
     """
 
-    def __init__(self, problems: list[str], is_forbidden: bool = False) -> None:
+    def __init__(
+        self, problems: list[str], is_forbidden: bool = False, part: str = "confirm"
+    ) -> None:
+        self.part = part
         self.problems = problems
         self.is_forbidden = is_forbidden
         super().__init__(" ".join(problems))
@@ -86,7 +89,7 @@ def resume(job_id: int) -> bool:
     for lun in (*luns.order_by("pk"), *client_luns(named)):
         rights.require_here(rights.Action.RUN, lun)
     if reasons := authority.refusals(waiting):
-        raise ControlRefused([f"{why} {_CANCEL_AND_RETRY}" for why in reasons])
+        raise ControlRefused([f"{why} {_CANCEL_AND_RETRY}" for why in reasons], part="job")
     Job.objects.filter(pk=job_id).update(paused_at=None)
     audit.note_here("job resumed", f"job {job_id}")
     _nudge_luns_of(job)
@@ -101,7 +104,8 @@ def set_priority(job_id: int, priority: int) -> None:
             [
                 f"A priority is a whole number from {LEAST_PRIORITY} to {MOST_PRIORITY}, not "
                 f"{priority}: choose one of them; runs of a higher one start first."
-            ]
+            ],
+            part="priority",
         )
     job = _locked_job(job_id)
     Job.objects.filter(pk=job_id).update(priority=priority)
