@@ -153,7 +153,7 @@ def submit_runs(workers: int, per_worker: int) -> None:
 
     from fsbench_web.catalog.configurations.records import configuration_for
     from fsbench_web.catalog.models import Lun, Workload
-    from fsbench_web.studies.models import Study
+    from fsbench_web.studies.models import Run, Study
     from fsbench_web.studies.runs import new_runs
     from fsbench_web.studies.series import series_for
 
@@ -178,7 +178,7 @@ def submit_runs(workers: int, per_worker: int) -> None:
             )
             repeats = max(REPEATS, per_worker // len(kinds) + 1)
             queued_runs += [
-                new_runs.NewRun(series, repeat + 1, confirmed=new_runs.confirmed_of(lun, None))
+                Run(series=series, repeat=repeat + 1, confirmed=new_runs.confirmed_of(lun, None))
                 for repeat in range(repeats)
             ]
         with transaction.atomic():

@@ -35,7 +35,6 @@ from fsbench_web.studies.jobs.problems import JobRefused, Problems
 from fsbench_web.studies.jobs.spec import FEATURES, JobSpec
 from fsbench_web.studies.models import Job, Race, RepeatRule, Run, Series, Study
 from fsbench_web.studies.runs import new_runs, nudges
-from fsbench_web.studies.runs.new_runs import NewRun
 from fsbench_web.studies.runs.races.standing import MOST_RUNS
 from fsbench_web.studies.sequence import RANDOM, Slot, sequence
 from fsbench_web.studies.series import next_repeat, series_for
@@ -189,8 +188,13 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
         block = new_runs.block_of(job, planned.repeat) if planned.is_counted else ""
         rule = None if planned.tracing else rules.get(key)
         wanted.append(
-            NewRun(
-                *(series[key], repeats[key], planned.is_reference, rule, confirmed, block),
+            Run(
+                series=series[key],
+                repeat=repeats[key],
+                is_reference=planned.is_reference,
+                repeat_rule=rule,
+                confirmed=confirmed,
+                block=block,
                 tracing=planned.tracing,
             )
         )

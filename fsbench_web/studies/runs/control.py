@@ -253,11 +253,9 @@ def _resubmit(runs: list[Run], confirmation: str, wanted: str, by: User | None) 
                 repeats[run.series_id],
                 by=by,
                 job=run.job,
-                is_reference=run.is_reference,
                 retry_of=run,
                 repeat_rule=run.repeat_rule,
                 block=blocks.get(run.block, ""),
-                tracing=run.tracing,
             )
         )
         repeats[run.series_id] += 1

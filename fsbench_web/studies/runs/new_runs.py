@@ -11,7 +11,16 @@ from django.db import models, transaction
 
 from fsbench_web.catalog.models import Environment, Lun
 from fsbench_web.platform import clock
-from fsbench_web.studies.models import Artefact, Job, RepeatRule, Run, RunState, Series, StateChange
+from fsbench_web.studies.models import (
+    UNTRACED,
+    Artefact,
+    Job,
+    RepeatRule,
+    Run,
+    RunState,
+    Series,
+    StateChange,
+)
 
 logger = logging.getLogger("fsbench.lifecycle")
 
@@ -23,17 +32,16 @@ def create_queued(
     *,
     by: User | None,
     job: Job | None,
-    is_reference: bool = False,
     retry_of: Run | None = None,
     repeat_rule: RepeatRule | None = None,
     follows: Run | None = None,
     rerun: int = 0,
     block: str = "",
     why: str = "",
-    tracing: str = "",
 ) -> Run:
     """Write a run that waits for its LUN's worker. Nudge it with ``nudges.nudge_after_commit``.
 
+    A reference is retried as a reference, a traced run with the same tracers.
     ``follows`` is the run that fsbench writes it after, with the LUNs confirmed there; if it is
     ``retry_of`` too, the run takes its turn. ``why`` replaces the reason in its history.
     """
@@ -44,13 +52,13 @@ def create_queued(
         state=RunState.QUEUED,
         created_by=by,
         job=job,
-        is_reference=is_reference,
+        is_reference=retry_of is not None and retry_of.is_reference,
         retry_of=retry_of,
         repeat_rule=repeat_rule,
         rerun=rerun,
         place=_place_of(follows) if follows is not None and follows == retry_of else None,
         block=block,
-        tracing=tracing,
+        tracing=retry_of.tracing if retry_of else UNTRACED,
         confirmed=follows.confirmed
         if follows
         else confirmed_of(
@@ -107,41 +115,13 @@ def client_confirmed_as(worker: str, name: str) -> str:
     return f"client {worker} {name}"
 
 
-@dataclass(frozen=True)
-class NewRun:
-    """A run that is to be written as queued (see ``create_queued``)."""
-
-    series: Series
-    repeat: int
-    is_reference: bool = False
-    repeat_rule: RepeatRule | None = None
-    confirmed: dict[str, Any] = field(default_factory=dict)
-    block: str = ""
-    tracing: str = ""
-
-
 @transaction.atomic
-def create_all_queued(wanted: Sequence[NewRun], *, by: User | None, job: Job | None) -> list[Run]:
-    """Write runs that wait, in this order, in few queries: a job may have thousands."""
-    runs = Run.objects.bulk_create(
-        [
-            Run(
-                series=new_run.series,
-                repeat=new_run.repeat,
-                origin=Run.Origin.MEASURED,
-                state=RunState.QUEUED,
-                created_by=by,
-                job=job,
-                is_reference=new_run.is_reference,
-                repeat_rule=new_run.repeat_rule,
-                confirmed=new_run.confirmed,
-                block=new_run.block,
-                tracing=new_run.tracing,
-            )
-            for new_run in wanted
-        ],
-        batch_size=500,
-    )
+def create_all_queued(runs: Sequence[Run], *, by: User | None, job: Job | None) -> list[Run]:
+    """Write new rows as runs that wait, in this order, in few queries: a job may have thousands."""
+    for run in runs:
+        run.origin, run.state = Run.Origin.MEASURED, RunState.QUEUED
+        run.created_by, run.job = by, job
+    runs = Run.objects.bulk_create(runs, batch_size=500)
     why = f"Submitted by {by}." if by else "Submitted."
     StateChange.objects.bulk_create(
         [

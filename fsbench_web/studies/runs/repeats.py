@@ -127,13 +127,11 @@ def replace_interrupted(run: Run, cause: Cause) -> str:
         run.repeat,
         by=run.created_by,
         job=job,
-        is_reference=run.is_reference,
         retry_of=run,
         repeat_rule=run.repeat_rule,
         follows=run,
         rerun=run.rerun + 1,
         block=run.block,
-        tracing=run.tracing,
         why=f"Retried after run {run.pk}: {cause.label}.",
     )
     audit.note(None, "run retried", f"run {run.pk}", as_run=replacement.pk, why=cause.label)
