@@ -6,7 +6,6 @@ The permission to erase a LUN stays with the host's own file (runner.safety.luns
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from django.db import models, transaction
@@ -24,7 +23,7 @@ _ANNOUNCED = [
 
 @dataclass(frozen=True)
 class LunAnnouncement:
-    """A LUN of the host's allow-list. ``problem`` is empty when it can be used now.
+    """A LUN of the host's allow-list, as ``Lun`` has it. ``problem`` is empty when usable now.
 
     ``identity`` is [[label, value], ...]; ``scheduler`` the one in effect while no run uses it;
     ``fingerprint`` tells it from another LUN of its name.
@@ -102,7 +101,10 @@ def announce(announcement: WorkerAnnouncement) -> Worker:
     else:
         _write_changed(worker, values)
     # In one statement, not four for each of them: every worker is here every few seconds.
-    rows = {lun.name: _row(worker, lun, now) for lun in announcement.luns}
+    rows = {
+        lun.name: Lun(worker=worker, is_listed=True, announced_at=now, **vars(lun))
+        for lun in announcement.luns
+    }
     Lun.objects.bulk_create(
         rows.values(),
         update_conflicts=True,
@@ -122,26 +124,6 @@ def _write_changed(row: models.Model, values: Mapping[str, Any]) -> None:
         setattr(row, name, value)
     if changed:
         row.save(update_fields=list(changed))
-
-
-def _row(worker: Worker, lun: LunAnnouncement, now: datetime) -> Lun:
-    return Lun(
-        worker=worker,
-        name=lun.name,
-        role=lun.role,
-        kind=lun.kind,
-        device=lun.device,
-        identity=lun.identity,
-        fingerprint=lun.fingerprint,
-        size_bytes=lun.size_bytes,
-        controller=lun.controller,
-        schedulers=lun.schedulers,
-        scheduler=lun.scheduler,
-        can_discard=lun.can_discard,
-        problem=lun.problem,
-        is_listed=True,
-        announced_at=now,
-    )
 
 
 def _hardware(announcement: WorkerAnnouncement) -> HardwareProfile | None:
