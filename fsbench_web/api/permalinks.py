@@ -6,7 +6,7 @@ from typing import Any, Literal
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, QueryDict
-from ninja import Query, Schema, Status
+from ninja import Query, Status
 from pydantic import Field
 
 from fsbench_web.accounts import audit, rights
@@ -17,14 +17,15 @@ from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.router import Router, binary, user_of
 from fsbench_web.api.protocol.schemas import (
     Answer,
+    Derived,
     Page,
-    PageOut,
     Strict,
     With,
     cleaned,
     found,
     given_fields,
     page,
+    page_of,
     value_at,
 )
 from fsbench_web.api.results.comparison import ComparedTable, refused_as_json, table_of
@@ -83,13 +84,8 @@ class PermalinkSummary(Answer):
         }
 
 
-class ChangesOut(Schema):
+class ChangesOut(Derived, of=permalinks.Changes):
     """What the same comparison has now and the pinned one has not."""
-
-    newer_runs: int
-    gone_runs: int
-    changed_rows: int
-    problem: str
 
 
 class PermalinkOut(PermalinkSummary):
@@ -100,10 +96,6 @@ class PermalinkOut(PermalinkSummary):
     run_ids: list[int]
     tables: list[ComparedTable]
     changes: ChangesOut | None
-
-
-class PermalinksOut(PageOut):
-    permalinks: list[PermalinkSummary]
 
 
 class PermalinkFilters(Page):
@@ -135,7 +127,11 @@ class PermalinkChange(_Sharing):
     """What is left out stays as it is. The numbers are never changed."""
 
 
-@router.get("/permalinks", response=PermalinksOut, summary="Your permalinks")
+@router.get(
+    "/permalinks",
+    response=page_of("PermalinksOut", permalinks=PermalinkSummary),
+    summary="Your permalinks",
+)
 @requires(Action.ACCOUNT)
 def list_permalinks(
     request: HttpRequest, response: HttpResponse, filters: Query[PermalinkFilters]

@@ -17,6 +17,7 @@ from fsbench_web.api.protocol.schemas import (
     With,
     cleaned,
     found,
+    list_of,
     value_at,
 )
 from fsbench_web.compare.history import choices as offered_lines
@@ -70,10 +71,6 @@ class WatchOut(Answer):
         address = f"/api/v1/watches/{watch.pk}"
         actions = {action: f"{address}/{action}" for action in ("pause", "resume", "test")}
         return {"self": address, **actions, "page": f"/watches/{watch.pk}/"}
-
-
-class WatchesOut(Schema):
-    watches: list[WatchOut]
 
 
 class WatchMade(WatchOut):
@@ -155,7 +152,7 @@ class TriageIn(Strict):
     note: str = Field("", max_length=500)
 
 
-@router.get("/watches", response=WatchesOut, summary="Your watches")
+@router.get("/watches", response=list_of("WatchesOut", watches=WatchOut), summary="Your watches")
 @requires(Action.ACCOUNT)
 def list_watches(request: HttpRequest) -> dict[str, Any]:
     """100 at most, newest first."""

@@ -11,7 +11,7 @@ from fsbench_web.accounts import audit
 from fsbench_web.accounts.models import AuditEntry
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.router import Router
-from fsbench_web.api.protocol.schemas import LARGEST_ID, Lookup, Page, PageOut, page
+from fsbench_web.api.protocol.schemas import LARGEST_ID, Lookup, Page, page, page_of
 
 router = Router()
 
@@ -40,11 +40,7 @@ class AuditOut(Schema):
     detail: Any
 
 
-class AuditLog(PageOut):
-    entries: list[AuditOut]
-
-
-@router.get("/audit", response=AuditLog, summary="The audit log")
+@router.get("/audit", response=page_of("AuditLog", entries=AuditOut), summary="The audit log")
 @requires(Action.ADMINISTER)
 def list_audit(
     request: HttpRequest, response: HttpResponse, filters: Query[AuditFilters]

@@ -15,7 +15,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.accounts.sign_in.forms import TokenForm
 from fsbench_web.api.protocol.errors import Refused
 from fsbench_web.api.protocol.router import Router, user_of
-from fsbench_web.api.protocol.schemas import Strict, With, cleaned, found
+from fsbench_web.api.protocol.schemas import Strict, With, cleaned, found, list_of
 
 router = Router()
 
@@ -44,10 +44,6 @@ class MeOut(Schema):
     teams: list[str]
     luns: list[str] | None
     token: TokenOut | None
-
-
-class TokensOut(Schema):
-    tokens: list[TokenOut]
 
 
 class TokenIn(Strict):
@@ -81,7 +77,7 @@ def get_me(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-@router.get("/me/tokens", response=TokensOut, summary="Your tokens")
+@router.get("/me/tokens", response=list_of("TokensOut", tokens=TokenOut), summary="Your tokens")
 @requires(Action.ACCOUNT)
 def list_tokens(request: HttpRequest) -> dict[str, Any]:
     """Without the tokens themselves: fsbench keeps no copy."""

@@ -24,12 +24,12 @@ from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.router import Router, user_of
 from fsbench_web.api.protocol.schemas import (
     Page,
-    PageOut,
     Strict,
     cleaned,
     found,
     given_fields,
     page,
+    page_of,
 )
 
 router = Router()
@@ -58,10 +58,6 @@ class PersonOut(Schema):
     @staticmethod
     def resolve_luns(user: User) -> list[str]:
         return granted_luns(user)
-
-
-class PeopleOut(PageOut):
-    people: list[PersonOut]
 
 
 class AccountIn(Strict):
@@ -97,7 +93,7 @@ class PasswordOut(Schema):
     password: str
 
 
-@router.get("/people", response=PeopleOut, summary="All accounts")
+@router.get("/people", response=page_of("PeopleOut", people=PersonOut), summary="All accounts")
 @requires(Action.ADMINISTER)
 def list_people(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]

@@ -18,12 +18,12 @@ from fsbench_web.api.protocol.errors import Refused
 from fsbench_web.api.protocol.router import Router, user_of
 from fsbench_web.api.protocol.schemas import (
     Page,
-    PageOut,
     Strict,
     cleaned,
     found,
     given_fields,
     page,
+    page_of,
 )
 from fsbench_web.catalog.models import Lun
 
@@ -45,10 +45,6 @@ class TeamOut(Schema):
         return granted_luns(team)
 
 
-class TeamsOut(PageOut):
-    teams: list[TeamOut]
-
-
 class TeamIn(Strict):
     name: str = Field(max_length=200)
 
@@ -61,7 +57,7 @@ class TeamChange(Strict):
     luns: list[str] | None = Field(None, max_length=1000, description="as worker/LUN")
 
 
-@router.get("/teams", response=TeamsOut, summary="All teams")
+@router.get("/teams", response=page_of("TeamsOut", teams=TeamOut), summary="All teams")
 @requires(Action.ADMINISTER)
 def list_teams(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]

@@ -14,13 +14,15 @@ from fsbench_web.api.catalog.workers import WorkerLun, lun_row
 from fsbench_web.api.protocol.errors import Refused
 from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.protocol.schemas import (
+    Derived,
     Lookup,
     Page,
-    PageOut,
     Strict,
     With,
     found,
+    list_of,
     page,
+    page_of,
     value_at,
 )
 from fsbench_web.api.results.studies import ConfigurationOut, HardwareOut
@@ -46,16 +48,8 @@ class LunOut(WorkerLun):
     granted: bool
 
 
-class LunsOut(Schema):
-    luns: list[LunOut]
-
-
-class PriceOut(Schema):
+class PriceOut(Derived, of=Price):
     """What all of it cost, spread evenly over so many ``years`` of use, as somebody stated it."""
-
-    amount: float
-    currency: str
-    years: float
 
 
 class HardwareSummary(HardwareOut):
@@ -67,10 +61,6 @@ class HardwareSummary(HardwareOut):
     price: PriceOut | None
     studies: int
     links: dict[str, str]
-
-
-class HardwareList(Schema):
-    hardware: list[HardwareSummary]
 
 
 class StudyOnHardwareOut(Schema):
@@ -130,19 +120,11 @@ class FilesystemOut(Schema):
         return filesystem.journal is not None
 
 
-class FilesystemsOut(Schema):
-    filesystems: list[FilesystemOut]
-
-
 class ConfigurationFilters(Page):
     filesystem: Annotated[str, Lookup("filesystem")] = Field("", description="ext4, xfs, ...")
 
 
-class ConfigurationsOut(PageOut):
-    configurations: list[ConfigurationOut]
-
-
-@router.get("/luns", response=LunsOut, summary="All LUNs")
+@router.get("/luns", response=list_of("LunsOut", luns=LunOut), summary="All LUNs")
 @requires(Action.READ)
 def list_luns(request: HttpRequest) -> dict[str, Any]:
     """What workers' own files list as free to erase, with what uses it now."""
@@ -162,7 +144,9 @@ def list_luns(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-@router.get("/hardware", response=HardwareList, summary="Hardware")
+@router.get(
+    "/hardware", response=list_of("HardwareList", hardware=HardwareSummary), summary="Hardware"
+)
 @requires(Action.READ)
 def list_hardware(request: HttpRequest) -> dict[str, Any]:
     """All profiles, with how many studies are of each."""
@@ -218,14 +202,22 @@ def state_price(request: HttpRequest, slug: str, stated: PriceIn) -> With:
     return _detail(_profile_or_404(slug))
 
 
-@router.get("/filesystems", response=FilesystemsOut, summary="File systems and options")
+@router.get(
+    "/filesystems",
+    response=list_of("FilesystemsOut", filesystems=FilesystemOut),
+    summary="File systems and options",
+)
 @requires(Action.READ)
 def list_filesystems(request: HttpRequest) -> dict[str, Any]:
     """The closed lists that jobs choose from."""
     return {"filesystems": list(ON_LUNS.values())}
 
 
-@router.get("/configurations", response=ConfigurationsOut, summary="Configurations")
+@router.get(
+    "/configurations",
+    response=page_of("ConfigurationsOut", configurations=ConfigurationOut),
+    summary="Configurations",
+)
 @requires(Action.READ)
 def list_configurations(
     request: HttpRequest, response: HttpResponse, filters: Query[ConfigurationFilters]

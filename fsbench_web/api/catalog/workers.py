@@ -10,7 +10,7 @@ from pydantic import Field
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Refused
 from fsbench_web.api.protocol.router import Router, user_of
-from fsbench_web.api.protocol.schemas import Derived, With, found, value_at
+from fsbench_web.api.protocol.schemas import Derived, With, found, list_of, value_at
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers import maintenance
 from fsbench_web.catalog.workers.machines import Fetching, GuestKernel
@@ -132,11 +132,7 @@ class WorkerOut(Schema):
         return {"page": f"/workers/{name}/", **actions}
 
 
-class WorkersOut(Schema):
-    workers: list[WorkerOut]
-
-
-@router.get("/workers", response=WorkersOut, summary="All workers")
+@router.get("/workers", response=list_of("WorkersOut", workers=WorkerOut), summary="All workers")
 @requires(Action.READ)
 def list_workers(request: HttpRequest) -> dict[str, Any]:
     """Whether each worker lives, what it has and can do, what it runs and how many runs wait."""

@@ -12,7 +12,7 @@ from fsbench_web.accounts import audit
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Refused
 from fsbench_web.api.protocol.router import Router, user_of
-from fsbench_web.api.protocol.schemas import Answer, Strict, With, value_at
+from fsbench_web.api.protocol.schemas import Answer, Strict, With, list_of, value_at
 from fsbench_web.catalog.models import OwnWorkload
 from fsbench_web.catalog.workloads.own_workloads import add_version, callable_programs, warning
 from fsbench_web.catalog.workloads.views import own_workload_or_404
@@ -95,11 +95,9 @@ class WorkloadOut(Schema):
     presets: list[PresetOut]
 
 
-class WorkloadsOut(Schema):
-    workloads: list[WorkloadOut]
-
-
-@router.get("/workloads", response=WorkloadsOut, summary="All workloads")
+@router.get(
+    "/workloads", response=list_of("WorkloadsOut", workloads=WorkloadOut), summary="All workloads"
+)
 @requires(Action.READ)
 def list_workloads(request: HttpRequest) -> dict[str, Any]:
     """What can be run. A preset's ``name`` is what a job calls ``workload``."""
@@ -131,10 +129,6 @@ class OwnWorkloadOut(Answer):
     warning: str
 
 
-class OwnWorkloadsOut(Schema):
-    workloads: list[OwnWorkloadOut]
-
-
 class OwnWorkloadIn(Strict):
     """``space_mb`` is room on the file system, MiB. ``parser`` reads a command."""
 
@@ -145,7 +139,11 @@ class OwnWorkloadIn(Strict):
     space_mb: StrictInt = Field(1024, ge=1, le=2**30)
 
 
-@router.get("/own-workloads", response=OwnWorkloadsOut, summary="Uploaded workloads")
+@router.get(
+    "/own-workloads",
+    response=list_of("OwnWorkloadsOut", workloads=OwnWorkloadOut),
+    summary="Uploaded workloads",
+)
 @requires(Action.READ)
 def list_own_workloads(request: HttpRequest) -> dict[str, Any]:
     """Every version that was uploaded, withdrawn ones too."""

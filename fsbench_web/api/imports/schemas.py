@@ -7,10 +7,10 @@ from ninja import Schema
 from pydantic import Field, StrictBool, StrictInt, ValidationError
 
 from fsbench_web.api.protocol.errors import ProblemDocument
-from fsbench_web.api.protocol.schemas import LARGEST_ID, Answer, Derived, PageOut, Strict, value_at
+from fsbench_web.api.protocol.schemas import LARGEST_ID, Answer, Derived, Strict, value_at
 from fsbench_web.imports.models import Import
 from fsbench_web.imports.preview import TestSummary
-from fsbench_web.imports.problems import ImportRefused, refusal
+from fsbench_web.imports.problems import ImportRefused, KnownRun, refusal
 from fsbench_web.imports.sources import Target
 from fsbench_web.imports.storing.known_files import KnownFile
 
@@ -40,11 +40,8 @@ class WarningOut(FileProblem):
     lost: bool
 
 
-class KnownRunOut(Schema):
+class KnownRunOut(Derived, of=KnownRun):
     """A run of ``file`` that was passed over: ``run`` has the very same numbers."""
-
-    file: str
-    run: int
 
 
 class ImportOut(Schema):
@@ -155,10 +152,6 @@ class ImportSummary(Answer):
             "commit": f"{address}/commit",
             "page": f"/imports/{row.pk}/",
         }
-
-
-class ImportsOut(PageOut):
-    imports: list[ImportSummary]
 
 
 class TestOut(Derived, of=TestSummary, without=("file_kb", "label", "record_kb")):

@@ -25,12 +25,12 @@ from fsbench_web.api.imports.schemas import (
     FileCorrection,
     ImportDetail,
     ImportRefusal,
-    ImportsOut,
+    ImportSummary,
     WarningOut,
 )
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.router import user_of
-from fsbench_web.api.protocol.schemas import Page, Strict, With, found, given_fields, page
+from fsbench_web.api.protocol.schemas import Page, Strict, With, found, given_fields, page, page_of
 from fsbench_web.core.formats import UnreadableFile
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.imports import mappings, preview, uploads
@@ -60,7 +60,9 @@ _NOT_READ: dict[str, Any] = {
 # One address answers all of its methods from one router.
 
 
-@router.get("/imports", response=ImportsOut, summary="Your imports")
+@router.get(
+    "/imports", response=page_of("ImportsOut", imports=ImportSummary), summary="Your imports"
+)
 @requires(Action.ACCOUNT)
 def list_imports(
     request: HttpRequest, response: HttpResponse, filters: Query[Page]

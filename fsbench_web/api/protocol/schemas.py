@@ -216,6 +216,17 @@ class PageOut(Schema):
     offset: int
 
 
+def list_of(name: str, base: type[Schema] = Schema, **rows: Any) -> type[Schema]:
+    """The schema ``name`` of an answer that has a list under each of these keys."""
+    lists: dict[str, Any] = {key: (list[row], ...) for key, row in rows.items()}
+    return create_model(name, __base__=base, **lists)
+
+
+def page_of(name: str, **rows: Any) -> type[Schema]:
+    """The same of a page of a list."""
+    return list_of(name, PageOut, **rows)
+
+
 def page(
     request: HttpRequest, response: HttpResponse, rows: QuerySet[Any], part: Page, name: str
 ) -> dict[str, Any]:

@@ -10,11 +10,21 @@ from pydantic import Field
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.errors import Refused
 from fsbench_web.api.protocol.router import Router
-from fsbench_web.api.protocol.schemas import LARGEST_ID, MOST, Answer, PageOut, With, link, value_at
+from fsbench_web.api.protocol.schemas import (
+    LARGEST_ID,
+    MOST,
+    Answer,
+    Derived,
+    With,
+    link,
+    page_of,
+    value_at,
+)
 from fsbench_web.api.results.studies import study_or_404
 from fsbench_web.compare.history import choices as offered_lines
 from fsbench_web.compare.history import lines as history
 from fsbench_web.compare.history.line_series import owner_of
+from fsbench_web.core.stats.changes import Modes
 
 router = Router()
 MOST_STUDIES = 20
@@ -119,12 +129,8 @@ class LatestOut(RatioOut):
     current: str
 
 
-class ModesOut(Schema):
+class ModesOut(Derived, of=Modes):
     """The two levels between which a bimodal line switches."""
-
-    low: float
-    high: float
-    switches: int
 
 
 class HistoryOut(Schema):
@@ -174,10 +180,6 @@ class LineOut(Answer):
     lun: str | None = value_at("series.lun.name", None)
     kernels: int
     runs: int
-
-
-class LinesOut(PageOut):
-    lines: list[LineOut]
 
 
 @router.get(
@@ -241,7 +243,7 @@ def _shown(line_history: history.History, changes: list[history.ShownChange]) ->
 
 @router.get(
     "/history/lines",
-    response=LinesOut,
+    response=page_of("LinesOut", lines=LineOut),
     summary="The lines of studies",
     url_name="history_lines",
 )

@@ -8,7 +8,7 @@ from pydantic import Field, StrictInt
 
 from fsbench_web.api.protocol.schemas import Answer, Page, PageOut, Strict, value_at
 from fsbench_web.api.results.studies import OfStudy
-from fsbench_web.api.runs.schemas import RunSummary, StackLunOut, Tracers
+from fsbench_web.api.runs.schemas import StackLunOut, Tracers
 from fsbench_web.studies.jobs import listing
 
 
@@ -265,10 +265,6 @@ class JobOut(JobSummary):
     planned: list[JobRun]
 
 
-class JobList(PageOut):
-    jobs: list[JobSummary]
-
-
 class JobsOut(PageOut):
     """The same at the old address."""
 
@@ -286,10 +282,6 @@ class CancelledOut(JobSummary):
 
     cancelled_now: int
     asked_to_stop: int
-
-
-class Retried(Schema):
-    runs: list[RunSummary]
 
 
 class JobFilters(Page):

@@ -12,23 +12,22 @@ from ninja import Query, Status
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol import idempotency
 from fsbench_web.api.protocol.router import Router, user_of
-from fsbench_web.api.protocol.schemas import With, found, page
+from fsbench_web.api.protocol.schemas import With, found, list_of, page, page_of
 from fsbench_web.api.runs.job_schemas import (
     CancelledOut,
     DocumentIn,
     JobDocumentIn,
     JobFilters,
-    JobList,
     JobOut,
     JobsOut,
     JobSubmitted,
     JobSummary,
     PreviewOut,
     PriorityIn,
-    Retried,
     RetryIn,
 )
 from fsbench_web.api.runs.routes import listed_runs
+from fsbench_web.api.runs.schemas import RunSummary
 from fsbench_web.core.stats.bisecting import Bisection
 from fsbench_web.core.stats.racing import ENDED
 from fsbench_web.studies.jobs import estimates, listing, lookup, submit_warnings
@@ -44,7 +43,7 @@ from fsbench_web.studies.scores.drift import Drift, drift_of
 router = Router()
 
 
-@router.get("/jobs", response=JobList, summary="Jobs")
+@router.get("/jobs", response=page_of("JobList", jobs=JobSummary), summary="Jobs")
 @requires(Action.READ)
 def list_jobs(
     request: HttpRequest, response: HttpResponse, filters: Query[JobFilters]
@@ -178,7 +177,11 @@ def cancel_job(request: HttpRequest, job_id: int) -> With:
     )
 
 
-@router.post("/jobs/{int:job_id}/retry", response=Retried, summary="Submit failed runs again")
+@router.post(
+    "/jobs/{int:job_id}/retry",
+    response=list_of("Retried", runs=RunSummary),
+    summary="Submit failed runs again",
+)
 @requires(Action.STEER)
 def retry_job(request: HttpRequest, job_id: int, job: RetryIn) -> dict[str, Any]:
     """New runs for those that ended in `states` and were not submitted again since.

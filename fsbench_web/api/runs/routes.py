@@ -14,12 +14,13 @@ from fsbench_web.api.protocol.errors import Error, Refused, refusal_of_job
 from fsbench_web.api.protocol.router import Router, binary, user_of
 from fsbench_web.api.protocol.schemas import (
     LARGEST_ID,
-    PageOut,
     Strict,
     With,
     found,
     link,
+    list_of,
     page,
+    page_of,
     value_at,
 )
 from fsbench_web.api.runs.schemas import (
@@ -217,10 +218,6 @@ class ArtefactOut(Schema):
     links: dict[str, str]
 
 
-class Artefacts(Schema):
-    artefacts: list[ArtefactOut]
-
-
 class MeasurementOut(ClientResultOut):
     """One number as the tool printed it, and where: ``line`` of the raw output ``artefact``.
 
@@ -231,10 +228,6 @@ class MeasurementOut(ClientResultOut):
     flags: list[str] | None
     artefact_id: int | None
     line: int | None
-
-
-class MeasurementsOut(PageOut):
-    measurements: list[MeasurementOut]
 
 
 class MeasurementFilters(Schema):
@@ -261,7 +254,11 @@ class RunRetried(Schema):
     run: RunSummary | None
 
 
-@router.get("/runs/{int:run_id}/artefacts", response=Artefacts, summary="Raw output of a run")
+@router.get(
+    "/runs/{int:run_id}/artefacts",
+    response=list_of("Artefacts", artefacts=ArtefactOut),
+    summary="Raw output of a run",
+)
 @requires(Action.READ)
 def list_artefacts(request: HttpRequest, run_id: int) -> dict[str, Any]:
     """The files that its numbers stand in, also where they were kept with another run."""
@@ -293,7 +290,9 @@ def get_artefact(request: HttpRequest, run_id: int, artefact_id: int) -> HttpRes
 
 
 @router.get(
-    "/runs/{int:run_id}/measurements", response=MeasurementsOut, summary="The numbers of a run"
+    "/runs/{int:run_id}/measurements",
+    response=page_of("MeasurementsOut", measurements=MeasurementOut),
+    summary="The numbers of a run",
 )
 @requires(Action.READ)
 def list_measurements(

@@ -14,10 +14,10 @@ from fsbench_web.api.protocol.schemas import (
     Answer,
     Lookup,
     Page,
-    PageOut,
     With,
     found,
     page,
+    page_of,
     value_at,
 )
 from fsbench_web.api.results.studies import OfStudy, RunConfiguration
@@ -79,11 +79,7 @@ class ScorePart(Schema):
     offset: int = Field(0, ge=0, le=LARGEST_ID)
 
 
-class ManySeries(PageOut):
-    series: list[SeriesOut]
-
-
-@router.get("/series", response=ManySeries, summary="Series")
+@router.get("/series", response=page_of("ManySeries", series=SeriesOut), summary="Series")
 @requires(Action.READ)
 def list_series(
     request: HttpRequest, response: HttpResponse, filters: Query[SeriesFilters]

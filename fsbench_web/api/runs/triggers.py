@@ -15,7 +15,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol import idempotency
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.router import Router, TokenAuth, user_of
-from fsbench_web.api.protocol.schemas import Strict, With, cleaned, found, value_at
+from fsbench_web.api.protocol.schemas import Strict, With, cleaned, found, list_of, value_at
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import Trigger, TriggerOrder
 from fsbench_web.studies.triggers import ordering, records
@@ -92,10 +92,6 @@ class TriggerOut(Schema):
         return {"self": address, **actions, "page": f"/triggers/{trigger.pk}/"}
 
 
-class TriggersOut(Schema):
-    triggers: list[TriggerOut]
-
-
 class TriggerWithOrders(TriggerOut):
     """The latest orders, newest first."""
 
@@ -119,7 +115,9 @@ class FireIn(Strict):
     why: str = Field("", max_length=200, description="as a commit: its history has it")
 
 
-@router.get("/triggers", response=TriggersOut, summary="Your triggers")
+@router.get(
+    "/triggers", response=list_of("TriggersOut", triggers=TriggerOut), summary="Your triggers"
+)
 @requires(Action.ACCOUNT)
 def list_triggers(request: HttpRequest) -> dict[str, Any]:
     """50 at most, newest first."""
