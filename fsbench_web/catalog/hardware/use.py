@@ -1,22 +1,11 @@
 """What was measured on a hardware profile."""
 
-from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, F
 
 from fsbench_web.accounts.rights import hidden_studies
 from fsbench_web.catalog.models import HardwareProfile
-
-
-@dataclass
-class StudyOnHardware:
-    """A study that names this hardware, or has series on it."""
-
-    slug: str
-    title: str
-    is_published: bool
-    configuration_count: int = 0
-    run_count: int = 0
 
 
 def study_counts() -> dict[int, int]:
@@ -35,27 +24,21 @@ def study_counts() -> dict[int, int]:
     return counts
 
 
-def studies_on(profile: HardwareProfile) -> list[StudyOnHardware]:
-    """Published ones first, then by title. Two queries."""
-    by_slug = {
-        row["slug"]: StudyOnHardware(**row)
-        for row in profile.studies.values("slug", "title", "is_published")
-    }
+def studies_on(profile: HardwareProfile) -> list[dict[str, Any]]:
+    """The studies that name it or have series on it: published ones, then by title. Two queries."""
+    named = profile.studies.values("slug", "title", "is_published")
     measured = (
         profile.series_set.order_by()
-        .values("study__slug", "study__title", "study__is_published")
+        .values(
+            slug=F("study__slug"),
+            title=F("study__title"),
+            is_published=F("study__is_published"),
+        )
         .annotate(
             configuration_count=Count("configuration", distinct=True),
             run_count=Count("runs", distinct=True),
         )
     )
-    for row in measured:
-        slug = row["study__slug"]
-        by_slug[slug] = StudyOnHardware(
-            slug,
-            row["study__title"],
-            row["study__is_published"],
-            row["configuration_count"],
-            row["run_count"],
-        )
-    return sorted(by_slug.values(), key=lambda study: (not study.is_published, study.title))
+    none = {"configuration_count": 0, "run_count": 0}
+    by_slug = {row["slug"]: none | row for row in (*named, *measured)}
+    return sorted(by_slug.values(), key=lambda row: (not row["is_published"], row["title"]))

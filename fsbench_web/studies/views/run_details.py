@@ -252,18 +252,11 @@ def measure_together(
 MOST_LINES, MOST_BYTES = 80, 64 * 1024
 
 
-@dataclass(frozen=True)
-class Crash:
-    """The first ``lines`` of a crash, how many follow, and the artefacts with all of it."""
+def crash_of(run: Run) -> dict[str, Any] | None:
+    """The crash of a run in a guest; None where there was none, or no guest. One query, or two.
 
-    lines: list[str]
-    further_lines: int
-    oops: Artefact | None
-    console: Artefact | None
-
-
-def crash_of(run: Run) -> Crash | None:
-    """The crash of a run in a guest; None where there was none, or no guest. One query, or two."""
+    The first ``lines`` of it, how many follow, and the artefacts with all of it.
+    """
     if not run.series.runs_on.is_guest:
         return None
     by_name = {
@@ -274,8 +267,13 @@ def crash_of(run: Run) -> Crash | None:
     }
     oops, console = by_name.get(OOPS), by_name.get(CONSOLE)
     if oops is None:
-        return Crash([], 0, None, console) if console and run.has_ended else None
+        return {"console": console} if console and run.has_ended else None
     with gzip.GzipFile(fileobj=io.BytesIO(oops.content_gzip)) as file:
         text = file.read(MOST_BYTES).decode("utf-8", "replace")
     lines = text.splitlines()
-    return Crash(lines[:MOST_LINES], max(0, len(lines) - MOST_LINES), oops, console)
+    return {
+        "lines": lines[:MOST_LINES],
+        "further_lines": max(0, len(lines) - MOST_LINES),
+        "oops": oops,
+        "console": console,
+    }

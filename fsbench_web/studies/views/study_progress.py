@@ -1,7 +1,7 @@
 """What still comes into a study, for people with its page open."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db.models import Count, Q
 from django.http import HttpRequest
@@ -10,29 +10,12 @@ from fsbench_web.platform import clock
 from fsbench_web.studies.models import ACTIVE_STATES, UNTRACED, Run, RunState, Study
 
 
-@dataclass(frozen=True)
-class StudyProgress:
-    """``new_runs`` are the runs that were done since the page was made, at ``seen_at_s``."""
-
-    active: int
-    queued: int
-    new_runs: int
-    seen_at_s: float
-    was_empty: bool
-
-    @property
-    def unfinished(self) -> int:
-        return self.active + self.queued
-
-    @property
-    def shows_nothing_yet(self) -> bool:
-        """Whether the page has no table at all, and could have one now."""
-        return self.was_empty and self.new_runs > 0
-
-
-def progress_of(study: Study, request: HttpRequest, is_empty: bool = False) -> StudyProgress:
+def progress_of(study: Study, request: HttpRequest, is_empty: bool = False) -> dict[str, Any]:
     """How far the study's runs are, since ``?seen=``. One query, and one for a page that asks
     again.
+
+    ``new_runs`` are the runs that were done since the page was made, at ``seen_at_s``.
+    ``shows_nothing_yet``: the page has no table at all, and could have one now.
     """
     runs = Run.objects.filter(series__study=study)
     counted = runs.filter(state__in=[RunState.QUEUED, *ACTIVE_STATES]).aggregate(
@@ -42,13 +25,16 @@ def progress_of(study: Study, request: HttpRequest, is_empty: bool = False) -> S
     came = 0
     if since is not None:
         came = runs.filter(state=RunState.DONE, tracing=UNTRACED, ended_at__gt=since).count()
-    return StudyProgress(
-        active=counted["all"] - counted["queued"],
-        queued=counted["queued"],
-        new_runs=came,
-        seen_at_s=(since or clock.now()).timestamp(),
-        was_empty=is_empty if since is None else "empty" in request.GET,
-    )
+    was_empty = is_empty if since is None else "empty" in request.GET
+    return {
+        "active": counted["all"] - counted["queued"],
+        "queued": counted["queued"],
+        "unfinished": counted["all"],
+        "new_runs": came,
+        "seen_at_s": (since or clock.now()).timestamp(),
+        "was_empty": was_empty,
+        "shows_nothing_yet": was_empty and came > 0,
+    }
 
 
 def _time(text: str) -> datetime | None:

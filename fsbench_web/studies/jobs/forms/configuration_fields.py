@@ -44,16 +44,6 @@ _LAYERS_CACHE = {CACHE: ("Cache", "For a layer with a cache: LVM, bcache")}
 
 
 @dataclass(frozen=True)
-class RoleField:
-    """The LUNs of a stack that are for something else than data; ``help`` says for what."""
-
-    name: str
-    title: str
-    help: str
-    chosen: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class OptionField:
     """One tuning dimension of one variant, with the value chosen ("" is the tool's default)."""
 
@@ -103,8 +93,10 @@ class Variant:
         return names | ({LAYERS: layers} if layers else {})
 
     @property
-    def roles(self) -> list[RoleField]:
-        """Those that the file system or its layers can use, and those that are chosen."""
+    def roles(self) -> list[dict[str, Any]]:
+        """Those that the file system or its layers can use, and those that are chosen; ``chosen``
+        are the LUNs.
+        """
         offered = _LAYERS_CACHE if self.is_guest and self.spec.is_made else {}
         if self.spec.is_pool:
             offered = _POOL_ROLES
@@ -112,8 +104,13 @@ class Variant:
             offered = _OWN_CACHE
         others = {role: (role.capitalize(), "Not used here") for role in _POOL_ROLES}
         return [
-            RoleField(f"{self.key}.{role}", *words, self.stack.get(role, ()))
-            for role, words in (others | offered).items()
+            {
+                "name": f"{self.key}.{role}",
+                "title": title,
+                "help": purpose,
+                "chosen": self.stack.get(role, ()),
+            }
+            for role, (title, purpose) in (others | offered).items()
             if role in offered or role in self.stack
         ]
 

@@ -1,7 +1,6 @@
 """What pages and the API show of the clients of a run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from fsbench_web.catalog.models import Worker
@@ -11,32 +10,6 @@ from fsbench_web.studies.models import Run, RunClient
 MOST_ROWS = 100
 
 
-@dataclass(frozen=True)
-class Row:
-    """One test of all clients: ``values`` in their order, None where one has none."""
-
-    test: str
-    load: str
-    record_size_kb: int | None
-    file_size_kb: int | None
-    unit: str
-    values: tuple[float | None, ...]
-
-
-@dataclass(frozen=True)
-class ShownClients:
-    """``rows`` are at most MOST_ROWS of ``row_count``; ``overlap_percent`` is the share of the time
-    in which all worked, ``skew_s`` by how much their begins differ; None: not known.
-    """
-
-    clients: tuple[RunClient, ...]
-    rows: tuple[Row, ...]
-    row_count: int
-    overlap_percent: float | None
-    skew_s: float | None
-    warnings: list[str]
-
-
 def clients_of(run: Run) -> list[RunClient]:
     """Those of a run without their outputs, its leader first. No query of a run of one."""
     if not run.series.runs_on.clients:
@@ -44,8 +17,13 @@ def clients_of(run: Run) -> list[RunClient]:
     return list(run.clients.defer("content").order_by("place"))
 
 
-def of_run(run: Run) -> ShownClients | None:
-    """None of a run of one client, and of one that nobody has claimed yet."""
+def of_run(run: Run) -> dict[str, Any] | None:
+    """None of a run of one client, and of one that nobody has claimed yet.
+
+    ``rows`` are at most MOST_ROWS of ``row_count``, a test each: ``values`` are in the order of the
+    clients, None where one has none. ``overlap_percent`` is the share of the time in which all
+    worked, ``skew_s`` by how much their begins differ; None: not known.
+    """
     clients = clients_of(run)
     if not clients:
         return None
@@ -54,21 +32,18 @@ def of_run(run: Run) -> ShownClients | None:
         for *key, value, unit in client.results:
             values = by_test.setdefault((*key, unit), [None] * len(clients))
             values[place] = value
-    first = list(by_test.items())[:MOST_ROWS]
-    rows = [
-        Row(test, load, record_kb, file_kb, unit, tuple(values))
-        for (test, load, record_kb, file_kb, unit), values in first
-    ]
+    keys = ("test", "load", "record_size_kb", "file_size_kb", "unit")
+    rows = [dict(zip(keys, key, strict=True), values=values) for key, values in by_test.items()]
     noted = run.conditions.get("clients") or {}
     share = noted.get("overlap")
-    return ShownClients(
-        tuple(clients),
-        tuple(rows),
-        len(by_test),
-        None if share is None else 100 * float(share),
-        noted.get("skew_s"),
-        same_host.in_words(_on_one_machine(clients, noted)),
-    )
+    return {
+        "clients": clients,
+        "rows": rows[:MOST_ROWS],
+        "row_count": len(rows),
+        "overlap_percent": None if share is None else 100 * float(share),
+        "skew_s": noted.get("skew_s"),
+        "warnings": same_host.in_words(_on_one_machine(clients, noted)),
+    }
 
 
 def _on_one_machine(clients: list[RunClient], noted: Mapping[str, Any]) -> list[list[str]]:

@@ -1,7 +1,6 @@
 """What the page works out of a run's conditions (runner.execution.conditions). No HTTP here."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from fsbench_web.core.activity.promises import REASONS
@@ -15,46 +14,35 @@ _REQUESTS = (
 )
 
 
-@dataclass(frozen=True)
-class Conditions:
-    """``device`` are (label, requests, bytes); ``raw`` are (name, before, after).
+def conditions(run: Run) -> dict[str, Any]:
+    """What was noted of the run; all parts empty where nothing was.
 
-    ``layouts`` are (label, layout, extents a file). ``locks`` are (name, contentions, seconds,
-    percent of all processors' time). ``no_promise``: why syncs and flushes are not known.
+    ``device`` are (label, requests, bytes); ``raw`` are (name, before, after). ``layouts`` are
+    (label, layout, extents a file). ``locks`` are (name, contentions, seconds, percent of all
+    processors' time). ``no_promise``: why syncs and flushes are not known.
     """
-
-    device: list[tuple[str, int, int]]
-    busy_s: float | None
-    raw: list[tuple[str, int, int]]
-    layouts: list[tuple[str, Mapping[str, Any], float]]
-    locks: list[tuple[str, int, float, float]]
-    no_promise: str
-
-
-def conditions(run: Run) -> Conditions:
-    """What was noted of the run; all parts empty where nothing was."""
     noted = run.conditions
     device = noted.get("device") or {}
     before, after = device.get("before") or {}, device.get("after") or {}
     grown = {name: after[name] - before[name] for name in before if name in after}
     layouts = noted.get("layout") or {}
     reason = (noted.get("promise") or {}).get("reason", "")
-    return Conditions(
-        [
+    return {
+        "device": [
             (label, grown[count], grown[sectors] * SECTOR_BYTES)
             for label, count, sectors in _REQUESTS
             if count in grown and sectors in grown
         ],
-        grown["busy_ms"] / 1000 if "busy_ms" in grown else None,
-        [(name, before[name], after[name]) for name in grown],
-        [
+        "busy_s": grown["busy_ms"] / 1000 if "busy_ms" in grown else None,
+        "raw": [(name, before[name], after[name]) for name in grown],
+        "layouts": [
             (label, layout, layout["extents"] / layout["files"])
             for when, label in (("before", "Before the benchmark"), ("after", "After it"))
             if (layout := layouts.get(when)) and layout["files"]
         ],
-        _locks(noted.get("locks") or {}),
-        REASONS.get(reason, reason),
-    )
+        "locks": _locks(noted.get("locks") or {}),
+        "no_promise": REASONS.get(reason, reason),
+    }
 
 
 def _locks(noted: Mapping[str, Any]) -> list[tuple[str, int, float, float]]:
