@@ -48,7 +48,9 @@ def with_common_answers(view: View) -> View:
         response = view(request, *args, **kwargs)
         request.method = method
         if response.status_code == 405:
-            return _method_not_allowed(request, response)
+            allowed = response["Allow"]
+            sentence = f"{request.path} answers {allowed}, not {method}."
+            return errors.response(405, [(None, sentence)], Allow=allowed)
         patch_vary_headers(response, ["Authorization", "Cookie"])
         response.headers.setdefault("Cache-Control", "private, no-cache")
         if method in _READS and response.status_code == 200 and isinstance(response, HttpResponse):
@@ -56,12 +58,6 @@ def with_common_answers(view: View) -> View:
         return response
 
     return wrapper
-
-
-def _method_not_allowed(request: HttpRequest, response: HttpResponseBase) -> HttpResponse:
-    allowed = response["Allow"]
-    sentence = f"{request.path} answers {allowed}, not {request.method}."
-    return errors.response(405, [(None, sentence)], Allow=allowed)
 
 
 def _malformed(request: HttpRequest) -> tuple[str, str] | None:

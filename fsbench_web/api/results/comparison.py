@@ -288,7 +288,9 @@ def get_findings(
     """
     answer = _comparison(request, response)
     collected = findings.findings_by_test(answer.tables)
-    ignored = set_aside(answer.spec)
+    notes = [str(ignored)] if (ignored := set_aside(answer.spec)) else []
+    if answer.emulated and answer.emulated.left_out:
+        notes.append(answer.emulated.sentence)
     test_findings = [
         finding for test in collected.tests for finding in (test.headline, *test.others)
     ]
@@ -298,7 +300,7 @@ def get_findings(
         "findings": test_findings,
         "tested": collected.tested,
         "margin_percent": collected.margin_percent,
-        "notes": [*([str(ignored)] if ignored else []), *_left_out(answer)],
+        "notes": notes,
     }
 
 
@@ -369,7 +371,3 @@ def _answer(answer: Comparison) -> dict[str, Any]:
         "details": answer_shown.details(found),
         "basis": answer_shown.basis(found),
     }
-
-
-def _left_out(answer: Comparison) -> list[str]:
-    return [answer.emulated.sentence] if answer.emulated and answer.emulated.left_out else []

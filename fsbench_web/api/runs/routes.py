@@ -121,7 +121,8 @@ def get_log(
     that accepts `text/plain` rather than JSON, gets all lines after `after` as plain text.
     """
     run = run_or_404(run_id)
-    if filters.format == "text" or _prefers_text(request):
+    preferred = request.get_preferred_type(["application/json", "text/plain"])
+    if filters.format == "text" or preferred == "text/plain":
         text = "".join(
             f"{line.at.isoformat()} {line.stream} {line.text}\n"
             for line in logs.lines(run, filters.after)
@@ -197,11 +198,6 @@ def _run_score(run: Run, score: Score) -> With:
         repeats_mean=own.mean,
         percent_from_mean=own.percent_from_mean,
     )
-
-
-def _prefers_text(request: HttpRequest) -> bool:
-    preferred = request.get_preferred_type(["application/json", "text/plain"])
-    return preferred == "text/plain"
 
 
 MOST_MEASUREMENTS = 10_000

@@ -100,7 +100,10 @@ def parse_label(label: str) -> LabelParts | None:
         elif word in SCHEDULER_LABELS.values():
             if parts.scheduler:
                 return None
-            parts.scheduler = _scheduler_of(word)
+            # Of ``dl`` the elevator ``deadline``, not its successor.
+            parts.scheduler = next(
+                name for name, label in SCHEDULER_LABELS.items() if label == word
+            )
         elif (shape := with_word(parts.shape, word)) is not None:
             parts.shape = shape
         else:
@@ -126,11 +129,6 @@ def _filesystem_in(word: str) -> tuple[Filesystem, LabelParts] | None:
             if value is not None and word.startswith(spec.slug):
                 return spec, LabelParts(spec.slug, {option.key: value})
     return None
-
-
-def _scheduler_of(word: str) -> str:
-    """As the label writes it: of ``dl`` the elevator ``deadline``, not its successor."""
-    return next(name for name, label in SCHEDULER_LABELS.items() if label == word)
 
 
 def _value_of(option: Option, word: str) -> str | None:

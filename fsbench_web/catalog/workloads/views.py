@@ -56,7 +56,7 @@ def own_workload(request: HttpRequest, workload_id: int) -> HttpResponse:
     row = own_workload_or_404(workload_id)
     context = {
         "workload": row,
-        "may_provide": _may_provide(request),
+        "may_provide": rights.may(request.user, rights.Action.PROVIDE),
         "warning": warning(row, callable_programs()),
     }
     return render(request, "catalog/own_workload.html", context)
@@ -102,10 +102,6 @@ def withdraw(request: HttpRequest, workload_id: int) -> HttpResponse:
             audit.note_here("workload withdrawn", row.title)
     messages.success(request, f"{row.title} is not offered any more. A new version brings it back.")
     return redirect("studies:workloads")
-
-
-def _may_provide(request: HttpRequest) -> bool:
-    return rights.may(request.user, rights.Action.PROVIDE)
 
 
 def own_workload_or_404(workload_id: int) -> OwnWorkload:

@@ -16,7 +16,6 @@ from fsbench_web.catalog.configurations.stacks import in_words
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workloads.stored import stored_workload
-from fsbench_web.core.scoring.repeating import RepeatTarget
 from fsbench_web.core.traces.tracers import joined
 from fsbench_web.core.versions import version_key
 from fsbench_web.platform import clock
@@ -170,7 +169,7 @@ def _write(plan: Plan, spec: JobSpec, user: User | None, job: Job) -> list[Run]:
             members=planned.members,
         )
         if spec.until is not None:
-            rules[key] = _rule(spec.until)
+            rules[key] = RepeatRule.objects.create(**vars(spec.until))
     for key in sorted(series, key=lambda key: series[key].pk):  # as control.retry locks them
         repeats[key] = next_repeat(series[key])
     wanted = []
@@ -238,12 +237,6 @@ def _key(planned: PlannedRun) -> _Key:
     members = in_words((role, member.name) for role, member in planned.members)
     machine = planned.machine.kernel or planned.machine.words
     return planned.configuration, journal, members, f"{preset} {workload!r}", machine
-
-
-def _rule(target: RepeatTarget) -> RepeatRule:
-    return RepeatRule.objects.create(
-        half_width_percent=target.half_width_percent, least=target.least, most=target.most
-    )
 
 
 def _new_study(title: str, user: User | None) -> Study:

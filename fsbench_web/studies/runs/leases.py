@@ -61,23 +61,14 @@ def resources(series: Series) -> list[Resource]:
     luns = series.leased
     return [
         *sorted(of_lun(lun) for lun in luns),
-        *sorted({_of_controller(lun) for lun in luns if lun.controller}),
-        *sorted({disk for lun in luns if (disk := _of_disk(lun)) is not None}),
+        *sorted({("controller", lun.worker_id, lun.controller) for lun in luns if lun.controller}),
+        *sorted({("disk", 0, disk) for lun in luns if (disk := disk_of(lun))}),
     ]
 
 
 def of_lun(lun: Lun) -> Resource:
     """The LUN itself."""
     return ("lun", lun.pk, "")
-
-
-def _of_controller(lun: Lun) -> Resource:
-    return ("controller", lun.worker_id, lun.controller)
-
-
-def _of_disk(lun: Lun) -> Resource | None:
-    name = disk_of(lun)
-    return ("disk", 0, name) if name else None
 
 
 def _resource(lease: Lease) -> Resource:

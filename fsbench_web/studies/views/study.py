@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.categories import MEAN
-from fsbench_web.core.units import UnknownUnit, lower_is_better
+from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.figures import heatmap
 from fsbench_web.studies.models import COMPUTED, UNTRACED, RunState, Score, Series, Study
 from fsbench_web.studies.runs.shown import quality
@@ -69,7 +69,9 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
     study = study_or_404(slug)
     tests = _tests_with_a_matrix(study)
     test = request.GET.get("test") or (tests[0] if tests else "")
-    page = Paginator(_series_with(study, test), MAPS_SHOWN).get_page(request.GET.get("page"))
+    scored = Score.objects.filter(series__study=study, origin=COMPUTED, test=test)
+    series_ids = scored.exclude(category=MEAN).order_by("series").values_list("series", flat=True)
+    page = Paginator(list(series_ids.distinct()), MAPS_SHOWN).get_page(request.GET.get("page"))
     if test not in tests or not page:
         raise Http404(
             f'The study "{study.title}" has no finished run with a matrix of "{test}". '
@@ -88,7 +90,7 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
                 mean_map.cells,
                 mean_map.unit,
                 f"{testnames.label(test)}: {series[mean_map.series_id].configuration}",
-                _is_lower_better(mean_map.unit),
+                is_known(mean_map.unit) and lower_is_better(mean_map.unit),
                 limits[mean_map.unit],
                 flagged=mean_map.flagged,
                 edges=quality.edges(series[mean_map.series_id].quality, test),
@@ -124,13 +126,6 @@ def _tests_with_a_matrix(study: Study) -> list[str]:
     return sorted(tests, key=testnames.place)
 
 
-def _series_with(study: Study, test: str) -> list[int]:
-    """The series of the study in which a finished run has cells of the test, oldest first."""
-    scored = Score.objects.filter(series__study=study, origin=COMPUTED, test=test)
-    series_ids = scored.exclude(category=MEAN).order_by("series").values_list("series", flat=True)
-    return list(series_ids.distinct())
-
-
 def _series_by_key(series_ids: Iterable[int]) -> dict[int, Series]:
     """The series by key, with how many finished runs each has."""
     series = Series.objects.filter(pk__in=list(series_ids))
@@ -164,10 +159,3 @@ def _limits(
         if unit in limits:
             limits[unit] = (min(low, limits[unit][0]), max(high, limits[unit][1]))
     return limits
-
-
-def _is_lower_better(unit: str) -> bool:
-    try:
-        return lower_is_better(unit)
-    except UnknownUnit:
-        return False

@@ -9,7 +9,6 @@ from django.db.models import Count
 from fsbench_web.catalog.configurations.filesystems import OptionError, validated_options
 from fsbench_web.catalog.configurations.stacks import PLAIN_STACK
 from fsbench_web.catalog.models import Lun
-from fsbench_web.catalog.models import Workload as WorkloadRow
 from fsbench_web.catalog.workloads.own_workloads import offered_presets
 from fsbench_web.studies.jobs import imported_fio, possible_runs
 from fsbench_web.studies.jobs.features.repeats import FORM_REPEATS, MAXIMUM_REPEATS
@@ -178,7 +177,8 @@ def _workloads(
     unknown: dict[str, list[str]] = {}
     for row in rows.values():
         preset = presets.get(row.slug)
-        if preset is not None and _is_same(row, preset.tool, preset.workload().values):
+        definition = (preset.tool, preset.workload().values) if preset else None
+        if preset is not None and definition == (row.tool, row.parameters):
             workloads.append(WorkloadSpec(row.slug))
             titles.append(preset.title)
             continue
@@ -199,10 +199,6 @@ def _workloads(
     if not rows:
         continued.left_out.append("workload (it names none)")
     return workloads
-
-
-def _is_same(row: WorkloadRow, tool: str, values: object) -> bool:
-    return row.tool == tool and row.parameters == values
 
 
 def _named(all_of_them: Iterable[str]) -> str:

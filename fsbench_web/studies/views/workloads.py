@@ -21,7 +21,9 @@ from fsbench_web.studies.models import UNTRACED, Run, RunState
 @requires(Action.READ)
 def workloads(request: HttpRequest) -> HttpResponse:
     """Every preset with what it needs and its finished runs, and every uploaded version."""
-    counts = run_counts()
+    done = Run.objects.filter(state=RunState.DONE, tracing=UNTRACED, series__workload__isnull=False)
+    by_slug = done.order_by().values_list("series__workload__slug").annotate(Count("pk"))
+    counts = dict(by_slug)
     groups = defaultdict(list)
     for preset in presets().values():
         workload = preset.workload()
@@ -33,10 +35,3 @@ def workloads(request: HttpRequest) -> HttpResponse:
         "may_upload": rights.may(request.user, rights.Action.UPLOAD),
     }
     return render(request, "studies/workloads.html", context)
-
-
-def run_counts() -> dict[str, int]:
-    """Finished runs by the slug of their workload. One query."""
-    done = Run.objects.filter(state=RunState.DONE, tracing=UNTRACED, series__workload__isnull=False)
-    counts = done.order_by().values_list("series__workload__slug").annotate(Count("pk"))
-    return dict(counts)
