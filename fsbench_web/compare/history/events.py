@@ -1,6 +1,6 @@
-"""Events that owners add to a machine: new firmware, another disk. They may explain changes."""
+"""What may explain a change: events that owners add to a machine, and facts that runs record."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -12,10 +12,13 @@ from fsbench_web.accounts import audit
 from fsbench_web.compare.history.line_series import owner_of
 from fsbench_web.compare.models import LineEvent, Watch
 from fsbench_web.studies.models import Series, Study
+from fsbench_web.studies.scores.source_runs import facts_by_group
 
 MOST_OF_A_STUDY = 200
 SHOWN = 50
 """Of one line, the latest."""
+MOST_EVENTS = 5
+"""Named of one change."""
 
 
 class TooManyEvents(Exception):
@@ -74,3 +77,36 @@ def delete(user: User, event: LineEvent) -> None:
     facts = {"day": str(event.day), "text": event.text}
     audit.note(user, "event deleted", f"study {event.study.slug}", **facts)
     event.delete()
+
+
+def facts_changed_at(
+    places: Iterable[int], environments: Sequence[Sequence[int]]
+) -> dict[int, list[str]]:
+    """By place of a change, the recorded facts that all runs before and after it differ in.
+
+    ``environments`` are those of the runs of each point. A fact that one of the two points does
+    not have, or has in several values, says nothing.
+    """
+    changed = list(places)
+    beside = {point for place in changed for point in (place - 1, place)}
+    facts = facts_by_group([(point, pk) for point in beside for pk in set(environments[point])])
+    return {
+        place: list(_differing(facts.get(place - 1, {}), facts.get(place, {}))) for place in changed
+    }
+
+
+def _differing(
+    before: Mapping[str, Mapping[str, frozenset[str]]],
+    after: Mapping[str, Mapping[str, frozenset[str]]],
+) -> Iterable[str]:
+    # Sorted: a database need not keep the order of facts.
+    for section, rows in sorted(after.items()):
+        for label, values in sorted(rows.items()):
+            old = before.get(section, {}).get(label, frozenset())
+            if len(old) == len(values) == 1 and old != values:
+                yield f"{section}, {label}: {next(iter(old))} to {next(iter(values))}"
+
+
+def named_events(events: Sequence[str]) -> tuple[str, ...]:
+    more = len(events) - MOST_EVENTS
+    return (*events[:MOST_EVENTS], f"{more} more") if more > 0 else tuple(events)

@@ -16,7 +16,7 @@ from django.db.models.functions import Coalesce, TruncDate
 
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.compare.history.choices import profile_of
-from fsbench_web.compare.history.events import events_of
+from fsbench_web.compare.history.events import events_of, facts_changed_at, named_events
 from fsbench_web.compare.history.line_series import same_line
 from fsbench_web.compare.history.profile_line import (
     LunLine,
@@ -49,13 +49,10 @@ from fsbench_web.core.versions import version_key
 from fsbench_web.studies.models import UNTRACED, MeasurementBlock, Run, RunState, Score, Series
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.quality import NOTED, flags_of_run
-from fsbench_web.studies.scores.source_runs import facts_by_group
 
 MOST_RUNS = 150
 """Of one line, the latest: each is scored from its cells, whenever the page is asked for."""
 LUN_ITSELF = "The LUN itself"
-MOST_EVENTS = 5
-"""Named of one change."""
 ALONG = {"kernel": "Kernels", "date": "Dates"}
 _EMULATED_LINE = "This line was emulated: for function, not for speed."
 _ONE_POINT = "One point, not confirmed."
@@ -314,7 +311,7 @@ def history(
     shown = replace(shown, levels=levels([point.values for point in shown.points]))
     found = shown.levels.changes(margin)
     environments = {run.pk: run.environment for run in latest if run.environment is not None}
-    facts = _facts_changed_at(
+    facts = facts_changed_at(
         [step.place for step in found],
         [
             [environments[run] for run in point.runs if run in environments]
@@ -326,7 +323,7 @@ def history(
         changes=[
             replace(
                 _shown_change(step, shown),
-                events=_named_events([*shown.events_at(step.place), *facts[step.place]]),
+                events=named_events([*shown.events_at(step.place), *facts[step.place]]),
             )
             for step in found
         ],
@@ -571,36 +568,3 @@ def _flags_in_words(point: str, flags: Mapping[str, int]) -> str:
     """The flags of the runs of a point, as a further sentence; "" for none."""
     parts = [f"{flag_label(flag)} {count}" for flag, count in flags.items()]
     return f" Flagged runs of {point}: {', '.join(parts)}." if parts else ""
-
-
-def _facts_changed_at(
-    places: Iterable[int], environments: Sequence[Sequence[int]]
-) -> dict[int, list[str]]:
-    """By place of a change, the recorded facts that all runs before and after it differ in.
-
-    ``environments`` are those of the runs of each point. A fact that one of the two points does
-    not have, or has in several values, says nothing.
-    """
-    changed = list(places)
-    beside = {point for place in changed for point in (place - 1, place)}
-    facts = facts_by_group([(point, pk) for point in beside for pk in set(environments[point])])
-    return {
-        place: list(_differing(facts.get(place - 1, {}), facts.get(place, {}))) for place in changed
-    }
-
-
-def _differing(
-    before: Mapping[str, Mapping[str, frozenset[str]]],
-    after: Mapping[str, Mapping[str, frozenset[str]]],
-) -> Iterable[str]:
-    # Sorted: a database need not keep the order of facts.
-    for section, rows in sorted(after.items()):
-        for label, values in sorted(rows.items()):
-            old = before.get(section, {}).get(label, frozenset())
-            if len(old) == len(values) == 1 and old != values:
-                yield f"{section}, {label}: {next(iter(old))} to {next(iter(values))}"
-
-
-def _named_events(events: Sequence[str]) -> tuple[str, ...]:
-    more = len(events) - MOST_EVENTS
-    return (*events[:MOST_EVENTS], f"{more} more") if more > 0 else tuple(events)
