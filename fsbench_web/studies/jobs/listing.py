@@ -114,7 +114,7 @@ def progress_of(
     share = ended / job.run_count if job.run_count else 0.0
     seen = Experience(run.series.workload_id for run in left if run.series.workload_id is not None)
     estimates = [_remaining(run, seen, now) for run in left]
-    window = closing.window(job, left, _seconds(left, estimates), now)
+    window = closing.window(job, left, durations.in_seconds(left, estimates), now)
     out = set(window.left_out) if window else set()
     remaining = total(estimate for place, estimate in enumerate(estimates) if place not in out)
     duration_s = remaining.duration_s
@@ -125,21 +125,9 @@ def progress_of(
     return Progress(share, remaining, ends_at, window)
 
 
-def _seconds(left: list[Run], estimates: list[Estimate | None]) -> list[float | None]:
-    """As a claim counts them: without a finished run, what the workload's parameters ask for."""
-    return [
-        durations.asked_s(run) if estimate is None else estimate.duration_s
-        for run, estimate in zip(left, estimates, strict=True)
-    ]
-
-
 def _remaining(run: Run, seen: Experience, now: datetime) -> Estimate | None:
     """What is left of a run, judged by others; a run that takes longer than they did has 0 left."""
-    series = run.series
-    if series.workload_id is None or series.lun_id is None:
-        return None
-    kind = (series.workload_id, series.lun_id, series.configuration.filesystem)
-    whole = seen.of(kind, series.preparation, series.machine)
+    whole = durations.estimate_of(run, seen)
     if whole is None or run.started_at is None:
         return whole
     passed_s = (now - run.started_at).total_seconds()

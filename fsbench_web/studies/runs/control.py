@@ -232,7 +232,8 @@ def _refuse_other_devices(seen: str, runs: Sequence[Run]) -> None:
 
 
 def _resubmit(runs: list[Run], confirmation: str, wanted: str, by: User | None) -> list[Run]:
-    forbidden = [why for run in runs for why in _forbidden_reasons(run)]
+    erased = [lun for run in runs for lun in run.series.leased]
+    forbidden = [why for lun in erased if (why := rights.decide_here(rights.Action.RUN, lun).why)]
     problems = [*forbidden, *(sentence for run in runs for sentence in _problems(run))]
     if confirmation != wanted:
         problems.append(
@@ -271,13 +272,6 @@ def _new_blocks(runs: Sequence[Run]) -> dict[str, str]:
     count = new_runs.blocks_in(job.runs.all())
     olds = dict.fromkeys(run.block for run in runs if run.block)
     return {old: new_runs.block_of(job, count + n) for n, old in enumerate(olds, start=1)}
-
-
-def _forbidden_reasons(run: Run) -> Iterator[str]:
-    """Which of the LUNs that this run erased the user may not erase."""
-    for used in run.series.leased:
-        if why := rights.decide_here(rights.Action.RUN, used).why:
-            yield why
 
 
 def _problems(run: Run) -> Iterator[str]:

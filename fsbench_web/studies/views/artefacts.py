@@ -9,6 +9,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.core.formats.values import count_of
 from fsbench_web.core.scoring.testnames import CREATION_TESTS
 from fsbench_web.studies.models import Artefact, MeasurementBlock
 from fsbench_web.studies.runs.shown import raw_text
@@ -46,7 +47,7 @@ def artefact(request: HttpRequest, run_id: int, artefact_id: int) -> HttpRespons
 def lines(request: HttpRequest, run_id: int, artefact_id: int) -> HttpResponse:
     """The output with line numbers, a page at a time; ``line`` chooses the page it is on."""
     output = _artefact(run_id, artefact_id)
-    line, number = _number(request, "line"), _number(request, "page")
+    line, number = (count_of(request.GET.get(name, "")) or 0 for name in ("line", "page"))
     if line:
         number = -(-line // raw_text.LINES_A_PAGE)
     page = raw_text.page_of(output, number)
@@ -65,8 +66,3 @@ def lines(request: HttpRequest, run_id: int, artefact_id: int) -> HttpResponse:
         ),
     }
     return render(request, "studies/raw_lines.html", context)
-
-
-def _number(request: HttpRequest, name: str) -> int:
-    text = request.GET.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0

@@ -24,6 +24,7 @@ from django.views.decorators.http import require_GET
 from fsbench_web.accounts import rights
 from fsbench_web.accounts.networks import network_of
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.core.formats.values import count_of
 from fsbench_web.core.numbers import duration
 from fsbench_web.platform import shutdown
 from fsbench_web.platform.http import error_pages
@@ -161,7 +162,8 @@ def _reading_as(user_id: int | None) -> Read:
 @requires(Action.READ)
 async def events(request: HttpRequest, run_id: int) -> HttpResponseBase:
     """The stream behind the line that ``Last-Event-ID`` (or ``?after=``) names."""
-    after = _number(request.headers.get("Last-Event-ID") or request.GET.get("after", ""))
+    text = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
+    after = count_of(text, most_digits=18) or 0
     user = rights.person()  # the gate has asked already, so that this is no query
     user_id = user.pk if isinstance(user, User) else None
     is_once = "once" in request.GET
@@ -224,7 +226,3 @@ def _event(name: str, data: dict[str, Any], event_id: int | None = None) -> str:
     # JSON has no raw newline, so that a log line can never start an event of its own.
     head = "" if event_id is None else f"id: {event_id}\n"
     return f"{head}event: {name}\ndata: {json.dumps(data)}\n\n"
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0

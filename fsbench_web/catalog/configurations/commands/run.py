@@ -84,9 +84,9 @@ def run_commands(
     caches = _own_caches(filesystem, layers, members)
     unmount = PlannedCommand("unmount", ("umount", mount_point))
     if find_filesystem(filesystem).is_pool:
-        filesystem_commands = zfs.pool(
-            options, layered.devices, _unused_members(layers, members), mount_point
-        )
+        # A cache belongs to the layer that caches.
+        own = [member for member in members if member.role != CACHE or not has_cache(layers)]
+        filesystem_commands = zfs.pool(options, layered.devices, own, mount_point)
     else:
         mkfs = mkfs_command(
             *(filesystem, options, top, journal),
@@ -147,11 +147,6 @@ def workload_problem(slug: str, workload: Workload) -> str:
         f"{workload.name} needs {' and '.join(missing)}, and {spec.name} has none: choose another "
         f"workload, or leave {spec.name} out."
     )
-
-
-def _unused_members(layers: Sequence[Layer], members: Sequence[Member]) -> list[Member]:
-    """The members that no layer uses: a cache belongs to the layer that caches."""
-    return [member for member in members if member.role != CACHE or not has_cache(layers)]
 
 
 def _above_commands(

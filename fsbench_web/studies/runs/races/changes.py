@@ -76,8 +76,10 @@ def _result(standing: Standing) -> str:
     before, after = kernels[bisection.before], kernels[bisection.after]
     for end in (bisection.before, bisection.after):
         if bisection.sides.get(end) == FAILED:
-            text = _searched_range(bisection, kernels)
-            return f"{kernels[end]} could not be measured any more: {text}"
+            return (
+                f"{kernels[end]} could not be measured any more: it was looked for after {before}, "
+                f"up to {after}."
+            )
     if bisection.ratio is None:
         so_far = progress_in_words(standing)
         so_far = so_far[:1].lower() + so_far[1:]
@@ -109,11 +111,6 @@ def _result(standing: Standing) -> str:
         f"Inconclusive: {after} is {words.beside(bisection.ratio, before)} with {subject} "
         f"({_interval(bisection, seen)}). {needed}"
     )
-
-
-def _searched_range(bisection: Bisection, kernels: Mapping[str, str]) -> str:
-    """The two between which it was looked for, as the end of a sentence."""
-    return f"it was looked for after {kernels[bisection.before]}, up to {kernels[bisection.after]}."
 
 
 def _change_found(

@@ -32,8 +32,12 @@ def not_begun(run: Run, job: Job | None, now: datetime) -> UnstartedRuns | None:
         return UnstartedRuns([run.pk], late_reason(job))
     begun = begun_blocks(job)
     is_whole = run.block != "" and run.block not in begun
-    waiting = _waiting_from(run, list(_waiting(job)), is_whole=is_whole)
-    items = _items(waiting)
+    queued = _with_series(job.runs.filter(state=RunState.QUEUED)).order_by(*IN_TURN)
+    waiting = _waiting_from(run, list(queued), is_whole=is_whole)
+    items = [
+        forecast.Item(other.block, duration_s)
+        for other, duration_s in zip(waiting, durations.of_runs(waiting), strict=True)
+    ]
     room_s = (job.stop_before - now).total_seconds()
     if 0 not in forecast.left_out(items, room_s, begun):
         return None
@@ -110,10 +114,6 @@ def label(run: Run) -> str:
     return words.OF_REFERENCE if run.is_reference else run.series.configuration.label
 
 
-def _waiting(job: Job) -> QuerySet[Run]:
-    return _with_series(job.runs.filter(state=RunState.QUEUED)).order_by(*IN_TURN)
-
-
 def _waiting_from(run: Run, waiting: list[Run], *, is_whole: bool) -> list[Run]:
     """What waits from this run on; all of its block, where that is begun as a whole."""
     turn = next((place for place, other in enumerate(waiting) if other.pk == run.pk), 0)
@@ -123,11 +123,3 @@ def _waiting_from(run: Run, waiting: list[Run], *, is_whole: bool) -> list[Run]:
 
 def _with_series(runs: QuerySet[Run]) -> QuerySet[Run]:
     return runs.select_related("series__configuration", "series__workload")
-
-
-def _items(runs: Sequence[Run]) -> list[forecast.Item]:
-    durations_s = durations.of_runs(runs)
-    return [
-        forecast.Item(run.block, duration_s)
-        for run, duration_s in zip(runs, durations_s, strict=True)
-    ]

@@ -138,21 +138,27 @@ def of_runs(runs: Sequence[Run]) -> list[float | None]:
     Runs come with ``series__configuration`` and ``series__workload``. One query.
     """
     seen = Experience(run.series.workload_id for run in runs if run.series.workload_id is not None)
-    return [_of_run(run, seen) for run in runs]
+    return in_seconds(runs, [estimate_of(run, seen) for run in runs])
 
 
-def _of_run(run: Run, seen: Experience) -> float | None:
+def estimate_of(run: Run, seen: Experience) -> Estimate | None:
+    """What others took that are like this run; None without experience."""
     series = run.series
-    if series.workload is None or series.lun_id is None:
+    if series.workload_id is None or series.lun_id is None:
         return None
-    kind = (series.workload.pk, series.lun_id, series.configuration.filesystem)
-    estimate = seen.of(kind, series.preparation, series.machine)
-    if estimate is not None:
-        return estimate.duration_s
-    return asked_s(run)
+    kind = (series.workload_id, series.lun_id, series.configuration.filesystem)
+    return seen.of(kind, series.preparation, series.machine)
 
 
-def asked_s(run: Run) -> float | None:
+def in_seconds(runs: Sequence[Run], estimates: Sequence[Estimate | None]) -> list[float | None]:
+    """As a claim counts them: without a finished run, what the workload's parameters ask for."""
+    return [
+        _asked_s(run) if estimate is None else estimate.duration_s
+        for run, estimate in zip(runs, estimates, strict=True)
+    ]
+
+
+def _asked_s(run: Run) -> float | None:
     """Seconds that the workload's parameters ask for; None where the disk decides."""
     series = run.series
     if series.workload is None:
