@@ -123,15 +123,8 @@ def revoke_token(request: HttpRequest, token_id: int) -> Status[None]:
 
 def _session_user(request: HttpRequest) -> User:
     if tokens.bearer_token(request) is not None:
-        raise Refused(
-            403,
-            [
-                (
-                    None,
-                    "A token cannot do this: the account page makes and revokes tokens.",
-                )
-            ],
-        )
+        sentence = "A token cannot do this: the account page makes and revokes tokens."
+        raise Refused(403, [(None, sentence)])
     return user_of(request)
 
 

@@ -15,6 +15,7 @@ from fsbench_web.api.protocol.errors import Refused
 from fsbench_web.api.protocol.router import Router
 from fsbench_web.api.protocol.schemas import (
     Derived,
+    IsThere,
     Lookup,
     Page,
     Strict,
@@ -26,7 +27,7 @@ from fsbench_web.api.protocol.schemas import (
     value_at,
 )
 from fsbench_web.api.results.studies import ConfigurationOut, HardwareOut
-from fsbench_web.catalog.configurations.filesystems import ON_LUNS, Filesystem, Option
+from fsbench_web.catalog.configurations.filesystems import ON_LUNS, Option
 from fsbench_web.catalog.hardware import device_rate, use
 from fsbench_web.catalog.models import FilesystemConfiguration, HardwareProfile
 from fsbench_web.catalog.workers.states import luns_with_use, worker_states
@@ -111,13 +112,9 @@ class FilesystemOut(Schema):
     name: str
     minimum_bytes: int
     package: str = value_at("tool_package")
-    external_journal: bool
+    external_journal: IsThere = value_at("journal")
     notes: str
     options: list[OptionOut]
-
-    @staticmethod
-    def resolve_external_journal(filesystem: Filesystem) -> bool:
-        return filesystem.journal is not None
 
 
 class ConfigurationFilters(Page):

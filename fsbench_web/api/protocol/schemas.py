@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 from urllib.parse import urlencode
 
 from django import forms
@@ -12,6 +12,7 @@ from ninja import Schema
 from ninja.schema import ResolverMetaclass
 from pydantic import (
     AliasPath,
+    BeforeValidator,
     ConfigDict,
     Field,
     ModelWrapValidatorHandler,
@@ -164,6 +165,10 @@ def value_at(path: str, default: Any = ..., description: str | None = None) -> A
     return Field(default, validation_alias=AliasPath(*path.split(".")), description=description)
 
 
+IsThere = Annotated[bool, BeforeValidator(lambda value: value is not None)]
+"""A field that says whether there is a value."""
+
+
 class With:
     """The object with more attributes, which its schema has besides."""
 
@@ -218,7 +223,10 @@ class PageOut(Schema):
 
 def list_of(name: str, base: type[Schema] = Schema, **rows: Any) -> type[Schema]:
     """The schema ``name`` of an answer that has a list under each of these keys."""
-    lists: dict[str, Any] = {key: (list[row], ...) for key, row in rows.items()}
+    lists: dict[str, Any] = {
+        key: (list[row], ...)  # type: ignore[valid-type]
+        for key, row in rows.items()
+    }
     return create_model(name, __base__=base, **lists)
 
 

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field
 from fsbench_web.api.protocol.schemas import (
     LARGEST_ID,
     Answer,
+    IsThere,
     Lookup,
     Page,
     PageOut,
@@ -145,7 +146,7 @@ class RunSummary(Answer):
     phase: str
     progress: float
     remaining_s: float | None
-    cancel_requested: bool
+    cancel_requested: IsThere = value_at("cancel_requested_at")
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
@@ -160,10 +161,6 @@ class RunSummary(Answer):
         "that was taken because the text names none",
     )
     links: dict[str, str]
-
-    @staticmethod
-    def resolve_cancel_requested(run: Run) -> bool:
-        return run.cancel_requested_at is not None
 
     @staticmethod
     def resolve_links(run: Run) -> dict[str, str]:

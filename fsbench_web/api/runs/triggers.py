@@ -8,14 +8,22 @@ from typing import Annotated, Any
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from ninja import Schema, Status
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from fsbench_web.accounts import tokens
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol import idempotency
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.router import Router, TokenAuth, user_of
-from fsbench_web.api.protocol.schemas import Strict, With, cleaned, found, list_of, value_at
+from fsbench_web.api.protocol.schemas import (
+    IsThere,
+    Strict,
+    With,
+    cleaned,
+    found,
+    list_of,
+    value_at,
+)
 from fsbench_web.platform import clock
 from fsbench_web.studies.models import Trigger, TriggerOrder
 from fsbench_web.studies.triggers import ordering, records
@@ -26,6 +34,7 @@ SHOWN_ORDERS = 50
 MOST_FIRED, FIRED_WITHIN = 10, timedelta(hours=1)
 Cause, Problem = TriggerOrder.Cause, TriggerOrder.Problem
 _STATUS = {Problem.RUNNING: 409, Problem.VOID: 409, Problem.FORBIDDEN: 403, Problem.REFUSED: 422}
+_ClockOut = Annotated[str | None, BeforeValidator(lambda time: time and f"{time:%H:%M}")]
 _Clock = Annotated[str, Field(pattern="^([01][0-9]|2[0-3]):[0-5][0-9]$")]
 
 
@@ -59,9 +68,9 @@ class TriggerOut(Schema):
     zone: str
     coming: list[datetime]
     on_kernel: bool
-    opens: str | None
-    closes: str | None
-    has_token: bool
+    opens: _ClockOut
+    closes: _ClockOut
+    has_token: IsThere = value_at("token")
     created_at: datetime
     links: dict[str, str]
 
@@ -72,18 +81,6 @@ class TriggerOut(Schema):
     @staticmethod
     def resolve_coming(trigger: Trigger) -> list[datetime]:
         return schedule_times(trigger.schedule, trigger.zone) if trigger.is_active else []
-
-    @staticmethod
-    def resolve_opens(trigger: Trigger) -> str | None:
-        return f"{trigger.opens:%H:%M}" if trigger.opens else None
-
-    @staticmethod
-    def resolve_closes(trigger: Trigger) -> str | None:
-        return f"{trigger.closes:%H:%M}" if trigger.closes else None
-
-    @staticmethod
-    def resolve_has_token(trigger: Trigger) -> bool:
-        return trigger.token is not None
 
     @staticmethod
     def resolve_links(trigger: Trigger) -> dict[str, str]:
