@@ -37,14 +37,14 @@ def test_jfs_and_reiser3_with_a_reboot_before_each_of_two_repeats(
     ability = availability.guest(worker)
     assert ability is not None
     assert ability.is_emulated
-    reproduction = reproductions.unisys_2005(
+    document, _ = reproductions.unisys_2005(
         ReproductionRequest(CELL, PLAIN, filesystems=("jfs", "reiser3"), memory_mib=384),
         ability,
         study="Unisys 2005, small",
         lun="scratch",
         worker=worker.name,
     )
-    submitted = submit(lookup.spec_of(dict(reproduction.document)), "scratch", ann)
+    submitted = submit(lookup.spec_of(document), "scratch", ann)
     assert len(submitted) == 4
 
     for run in submitted:

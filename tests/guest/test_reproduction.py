@@ -39,10 +39,10 @@ def ability_of(lun: Lun) -> GuestAbility:
 
 
 def spec_of(lun: Lun, wish: ReproductionRequest, journal: str = "") -> tuple[JobSpec, list[str]]:
-    reproduction = reproductions.unisys_2005(
+    document, notes = reproductions.unisys_2005(
         wish, ability_of(lun), study="Again", lun="disk1", worker="lab1", journal=journal
     )
-    return lookup.spec_of(dict(reproduction.document)), reproduction.notes
+    return lookup.spec_of(document), notes
 
 
 def test_it_is_the_papers_five_file_systems_with_their_tuning(disk: Lun) -> None:

@@ -1,11 +1,11 @@
 """Published studies that can be run again as a job. No HTTP here.
 
-``Reproduction.notes`` say what differs from the paper. Source: ``published/unisys-2005``.
+Source: ``published/unisys-2005``.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from fsbench_web.catalog.configurations.filesystems import EXTERNAL_JOURNAL_FILESYSTEMS, FILESYSTEMS
@@ -73,14 +73,6 @@ class ReproductionRequest:
     memory_mib: int | None = None
 
 
-@dataclass(frozen=True)
-class Reproduction:
-    """The job as a document, and in what it differs from the paper."""
-
-    document: Mapping[str, Any]
-    notes: list[str] = field(default_factory=list)
-
-
 def usual_kernels(ability: GuestAbility, wanted: Sequence[str] = FILESYSTEMS_OF_PAPER) -> list[str]:
     """The fewest kernels that mount the paper's file systems, with its anticipatory scheduler."""
     missing, chosen = set(wanted), []
@@ -109,8 +101,10 @@ def unisys_2005(
     lun: str,
     worker: str,
     journal: str = "",
-) -> Reproduction:
-    """The job of the Unisys 2005 paper on this LUN; ``journal`` is a LUN for journals, or ""."""
+) -> tuple[dict[str, Any], list[str]]:
+    """The job of the Unisys 2005 paper on this LUN as a document, and in what it differs from the
+    paper. ``journal`` is a LUN for journals, or "".
+    """
     wanted = wish.filesystems or FILESYSTEMS_OF_PAPER
     names = list(wish.kernels) or usual_kernels(ability, wanted)
     kernels = [kernel for kernel in ability.usable_kernels if kernel.name in names]
@@ -164,7 +158,7 @@ def unisys_2005(
             "Guests are emulated here: this shows that the paper's work can be done again, and "
             "nothing of its speeds."
         )
-    return Reproduction(document, notes)
+    return document, notes
 
 
 def _configuration(slug: str, atime: str, journal: str, is_full: bool) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from fsbench_web.accounts.requirements import Action, requires
+from fsbench_web.core.formats.values import count_of
 from fsbench_web.core.stats.verdicts import LEAST_BLOCKS
 from fsbench_web.studies.jobs import lookup, possible_runs
 from fsbench_web.studies.jobs.features.repeats import MAXIMUM_REPEATS
@@ -33,19 +34,20 @@ MOST_TOGETHER = 12
 @requires(Action.RUN)
 def more_blocks(request: HttpRequest) -> HttpResponse:
     """Lead to the form that measures ``series`` together, in ``blocks`` blocks."""
-    ids = [int(text) for text in request.GET.getlist("series")[:MOST_TOGETHER] if _is_key(text)]
-    blocks = request.GET.get("blocks", "")
+    numbers = (count_of(text, 12) for text in request.GET.getlist("series")[:MOST_TOGETHER])
+    ids = [number for number in numbers if number is not None]
+    blocks = count_of(request.GET.get("blocks", ""), 12)
     related = ("study", "workload", "configuration", "journal_lun")
     by_id = Series.objects.select_related(*related).in_bulk(ids)
     serieses = [by_id[key] for key in dict.fromkeys(ids) if key in by_id]
-    repeats = min(int(blocks), MAXIMUM_REPEATS) if _is_key(blocks) else LEAST_BLOCKS
+    repeats = LEAST_BLOCKS if blocks is None else min(blocks, MAXIMUM_REPEATS)
     jobs = Job.objects.filter(runs__series__in=serieses).order_by("-pk")
     probe_s = jobs.values_list("probe_s", flat=True).first() or 0
     query = run_details.submit_together(serieses, max(repeats, 1), probe_s) if serieses else ""
-    if query and _is_key(blocks) and int(blocks) > repeats:
+    if query and blocks is not None and blocks > repeats:
         messages.info(
             request,
-            f"A job has at most {MAXIMUM_REPEATS} blocks: these are the first of {int(blocks)}. "
+            f"A job has at most {MAXIMUM_REPEATS} blocks: these are the first of {blocks}. "
             "Less noise (an idle machine, longer runs) may help more.",
         )
     if not query:
@@ -97,8 +99,8 @@ def origin(
 
 def _continued(request: HttpRequest) -> Job | None:
     """The job that the form continues, where its address names one."""
-    key = request.GET.get(CONTINUED, "")
-    return Job.objects.filter(pk=int(key)).first() if _is_key(key) else None
+    key = count_of(request.GET.get(CONTINUED, ""), 12)
+    return None if key is None else Job.objects.filter(pk=key).first()
 
 
 def _taken_from(
@@ -111,7 +113,3 @@ def _taken_from(
         return None
     cards = possible_runs.lun_cards(request.user) if cards is None else cards
     return study_continuation.continued_form(study, cards)
-
-
-def _is_key(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= 12

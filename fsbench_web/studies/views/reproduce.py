@@ -16,6 +16,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers import availability
 from fsbench_web.catalog.workers.machines import LEAST_MEMORY_BYTES, MIB, GuestAbility
+from fsbench_web.core.formats.values import count_of
 from fsbench_web.core.workloads import presets
 from fsbench_web.platform.names import slug_of
 from fsbench_web.studies.jobs import lookup, reproductions, submitting
@@ -66,7 +67,7 @@ def reproduce(request: HttpRequest, slug: str) -> HttpResponse:
     if place is None:
         return render(request, "studies/reproduce.html", context)
     wish = _reproduction_request(request.GET, place)
-    reproduction = reproductions.unisys_2005(
+    document, notes = reproductions.unisys_2005(
         wish,
         place.ability,
         study=_title(slug),
@@ -74,7 +75,7 @@ def reproduce(request: HttpRequest, slug: str) -> HttpResponse:
         worker=place.lun.worker.name,
         journal=_journal(place.lun),
     )
-    spec = lookup.spec_of(dict(reproduction.document))
+    spec = lookup.spec_of(document)
     assert spec.document is not None
     text = job_document.write(spec.document)
     context |= {
@@ -82,7 +83,7 @@ def reproduce(request: HttpRequest, slug: str) -> HttpResponse:
         "kernels": list(spec.guest.kernels) if spec.guest else [],
         "memory_mib": spec.guest.memory_bytes // MIB if spec.guest else "",
         "least_memory_mib": LEAST_MEMORY_BYTES // MIB,
-        "notes": reproduction.notes,
+        "notes": notes,
         "document_text": text,
         "new_study": slug_of(spec.new_study),
     }
@@ -138,8 +139,6 @@ def _reproduction_request(query: QueryDict, place: LunWithGuests) -> Reproductio
     tuning = query.get("tuning", "")
     if tuning not in reproductions.TUNINGS:
         tuning = PLAIN if size == CELL else FULL
-    memory = query.get("memory_mib", "")
-    is_number = memory.isascii() and memory.isdigit() and len(memory) < 10
     return ReproductionRequest(
         size,
         tuning,
@@ -148,7 +147,7 @@ def _reproduction_request(query: QueryDict, place: LunWithGuests) -> Reproductio
             for kernel in place.ability.usable_kernels
             if kernel.name in query.getlist("kernel")
         ),
-        memory_mib=int(memory) if is_number else None,
+        memory_mib=count_of(query.get("memory_mib", "")),
     )
 
 
