@@ -179,7 +179,8 @@ def _date(
         *(
             (system, "TimeStamp")
             for system in document.systems
-            if _is_of(system, places, configuration)
+            if (place := places.get(system.text("Identifier"))) is not None
+            and place.name == configuration
         ),
         (document.generated, "LastModified"),
     ):
@@ -188,15 +189,10 @@ def _date(
     return None
 
 
-def _is_of(system: _Entry, places: dict[str, _System], configuration: str) -> bool:
-    place = places.get(system.text("Identifier"))
-    return place is not None and place.name == configuration
-
-
 def _keep(
     collector: Collector, result: _Result, places: dict[str, _System], tests: _TestNames
 ) -> None:
-    name = " ".join(filter(None, (result.text("Identifier") or result.text("Title"),)))
+    name = result.text("Identifier") or result.text("Title")
     name = re.sub(r"^(?:pts|local|system)/", "", _VERSIONED.sub("", name))
     line = result.line("Scale") or result.line("Identifier") or None
     unit = _unit_of(result.text("Scale"), result.text("Proportion"))

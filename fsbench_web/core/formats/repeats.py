@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter, itemgetter
 
 from fsbench_web.core.formats.result import (
     ParsedResult,
@@ -41,17 +42,11 @@ _REPORT = re.compile(r'"fio version"\s*:')
 _OPTION = re.compile(r'"(?:directory|filename)"\s*:\s*"([^"]+)"')
 _PATH = re.compile(r"(?:^|[\s=\"'])(/[^\s\"'=]+)")
 
-# Commands that are typed, by what the tool is called here.
-_PROGRAMS = {
-    "bonnie++": "bonnie++",
-    **{
-        tool: tool
-        for tool in (
-            *("compilebench", "db_bench", "dbench", "dd", "diskspd", "filebench", "fio"),
-            *("hdparm", "ioping", "pgbench", "postmark", "sysbench"),
-        )
-    },
-}
+# Tools with typed commands. Each has the name of its program.
+_PROGRAMS = (
+    *("bonnie++", "compilebench", "db_bench", "dbench", "dd", "diskspd", "filebench", "fio"),
+    *("hdparm", "ioping", "pgbench", "postmark", "sysbench"),
+)
 _ARGUMENT = re.compile(r"(?:^|\s)(?:--?\w|\w+=)|\.(?:fio|job|ini|cfg|conf|f|txt)\b|/")
 _END_OF_COMMAND = re.compile(r"\s(?:[0-9]?>|&|\||;|#)|[;&|]\s*$")
 _FOLDER = re.compile(r"(?:^|[$#>%;&]) {0,8}(?:cd|set location) {1,8}(\S+)")
@@ -170,10 +165,9 @@ def typed_commands(program: str, lines: Sequence[str]) -> Iterator[tuple[int, st
 
 def _typed(tool: str, lines: Sequence[str]) -> Iterator[_Run]:
     """The commands of a tool that stand in a text, each with the folder that it was typed in."""
-    program = _PROGRAMS.get(tool)
-    if program is None:
+    if tool not in _PROGRAMS:
         return
-    commands = dict(typed_commands(program, lines))
+    commands = dict(typed_commands(tool, lines))
     folder: tuple[str, ...] = ()
     heading: tuple[str, ...] = ()
     settings: list[str] = []
@@ -288,27 +282,19 @@ def far_apart(values: Iterable[ParsedValue]) -> tuple[ParsedValue, ParsedValue] 
         cells[value_key(value)].append(value)
     tests: dict[tuple[str, str], list[tuple[float, ParsedValue, ParsedValue]]] = defaultdict(list)
     for cell in cells.values():
-        low, high = min(cell, key=_amount), max(cell, key=_amount)
+        low, high = min(cell, key=attrgetter("value")), max(cell, key=attrgetter("value"))
         if len(cell) > 1 and low.value > 0:
             tests[low.test, low.load].append((high.value / low.value, low, high))
     rates = [pairs for pairs in tests.values() if _is_rate(pairs[0][1].unit)]
     middles = [
-        sorted(pairs, key=_ratio)[(len(pairs) - 1) // 2] for pairs in rates or tests.values()
+        sorted(pairs, key=itemgetter(0))[(len(pairs) - 1) // 2] for pairs in rates or tests.values()
     ]
     if not middles:
         return None
-    ratio, low, high = max(middles, key=_ratio)
+    ratio, low, high = max(middles, key=itemgetter(0))
     if ratio <= MOST_APART:
         return None
     return (low, high) if low.line <= high.line else (high, low)
-
-
-def _amount(value: ParsedValue) -> float:
-    return value.value
-
-
-def _ratio(pair: tuple[float, ParsedValue, ParsedValue]) -> float:
-    return pair[0]
 
 
 def _is_rate(unit: str) -> bool:

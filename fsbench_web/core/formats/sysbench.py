@@ -1,7 +1,7 @@
 """What sysbench 0.4 to 1.1 prints: its file test, cpu, memory, threads, mutex and SQL scripts.
 
 0.4 and 0.5 print one rate of all requests of the file test, later versions each kind. Of the other
-tests only cpu and memory say which one it was (0.4 and 0.5 all do); a command line in the file, as
+tests only cpu and memory say which one it was (0.4 and 0.5 all do). A command line in the file, as
 of a terminal, does as well. Mb, Gb, MB and MiB are all of 1024 * 1024 bytes and so on; rates of
 data are kept in MiB/s. Source: sysbench's manual, its sources, and output of 0.4.12, 0.5 and
 1.0.20.

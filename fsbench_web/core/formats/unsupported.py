@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from fsbench_web.core.formats.result import ParsedResult, ParsedValue, Problem
+from fsbench_web.core.formats.result import ParsedResult, Problem
 from fsbench_web.core.formats.text import quoted
 
 # The first bytes of a file (file(1)'s magic), and what it is.
@@ -71,24 +71,14 @@ def text_problem(lines: Sequence[str]) -> tuple[int, str] | None:
     return None
 
 
-_JSON = re.compile(r"\s*(?:\{\s*(?:[\"}]|$)|\[\s*(?:[{\[\"0-9-]|$))")
+JSON = re.compile(r"\s*(?:\{\s*(?:[\"}]|$)|\[\s*(?:[{\[\"0-9-]|$))")
+HTML = re.compile(r"\s*<(?:!doctype html|html|head|body|div|table|thead|tbody|tr)\b", re.IGNORECASE)
 
 
-def is_json(lines: Sequence[str]) -> bool:
-    """Whether a text begins as JSON does."""
+def begins_as(start: re.Pattern[str], lines: Sequence[str]) -> bool:
+    """Whether a text begins as JSON does, or as a page or a table of HTML."""
     first = next((line for line in lines if line.strip()), "")
-    return _JSON.match(first[:200]) is not None
-
-
-_HTML = re.compile(
-    r"\s*<(?:!doctype html|html|head|body|div|table|thead|tbody|tr)\b", re.IGNORECASE
-)
-
-
-def is_html(lines: Sequence[str]) -> bool:
-    """Whether a text begins as a page or a table of HTML does."""
-    first = next((line for line in lines if line.strip()), "")
-    return _HTML.match(first[:200]) is not None
+    return start.match(first[:200]) is not None
 
 
 _MOST_WORDS = 5
@@ -158,10 +148,7 @@ def _by_line(
     lines: dict[int, dict[tuple[object, ...], float]] = defaultdict(dict)
     for value in result.values:
         if value.line in odd:
-            lines[value.line][_key(value)] = value.value
+            sizes = value.record_size_kb, value.file_size_kb
+            key = (value.test, value.load, value.configuration, value.repeat, *sizes)
+            lines[value.line][key] = value.value
     return lines
-
-
-def _key(value: ParsedValue) -> tuple[object, ...]:
-    sizes = value.record_size_kb, value.file_size_kb
-    return value.test, value.load, value.configuration, value.repeat, *sizes

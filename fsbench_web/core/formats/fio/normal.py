@@ -297,7 +297,9 @@ def _reports(
                 report = _Report(report.run)
             is_planned = True
             report.add(job)
-            _note_date(result, head[6])
+            when = _WHEN.search(head[6])
+            if when is not None and when[2] and not result.facts:
+                result.facts.append(("Run at", when[2]))
         elif (plan := _PLAN.match(line)) is not None:
             if is_planned and (report.ended or not plan[1]):
                 # Of another run of fio.
@@ -320,12 +322,6 @@ def _reports(
         elif report.jobs and not report.ended:
             _line(collector, report.jobs[-1], line, number)
     yield from _with_plans(report, plans)
-
-
-def _note_date(result: ParsedResult, rest: str) -> None:
-    when = _WHEN.search(rest)
-    if when is not None and when[2] and not result.facts:
-        result.facts.append(("Run at", when[2]))
 
 
 def _add_plan(plans: _Plans, plan: re.Match[str]) -> None:

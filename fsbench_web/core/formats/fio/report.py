@@ -217,14 +217,10 @@ def _documents(lines: list[str], beside: Beside) -> Iterator[_Document]:
                 )
                 document.jobs.append(job)
         if document.jobs:
-            _note_who_ran_alone(document, is_one_host=len(hosts) < 2)
+            of_jobs = stages([job.options for job in document.jobs])
+            for job, stage in zip(document.jobs, of_jobs, strict=True):
+                job.ran_alone = len(hosts) < 2 and of_jobs.count(stage) == 1
             yield document
-
-
-def _note_who_ran_alone(document: _Document, *, is_one_host: bool) -> None:
-    of_jobs = stages([job.options for job in document.jobs])
-    for job, stage in zip(document.jobs, of_jobs, strict=True):
-        job.ran_alone = is_one_host and of_jobs.count(stage) == 1
 
 
 def _options(options: JsonObject) -> dict[str, str]:

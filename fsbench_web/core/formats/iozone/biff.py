@@ -176,7 +176,8 @@ def _throughput(cells: list[Cell], options: dict[str, str]) -> list[ParsedValue]
         (int(size[1]) for *_, t in cells if isinstance(t, str) and (size := _RECORD_SIZE.match(t))),
         None,
     )
-    file_kb = _size_option(options.get("s", "512"))
+    size = _SIZE.fullmatch(options.get("s", "512"))
+    file_kb = int(size[1]) * _KB[size[2].lower()] if size else None
     if not record_kb or record_kb > _LARGEST_KB or not file_kb:
         record_kb = file_kb = None
     fewest = options.get("t") or options.get("l") or ""
@@ -196,8 +197,3 @@ def _throughput(cells: list[Cell], options: dict[str, str]) -> list[ParsedValue]
 
 def _kilobytes(content: float) -> int | None:
     return int(content) if content.is_integer() and 0 < content <= _LARGEST_KB else None
-
-
-def _size_option(text: str) -> int | None:
-    size = _SIZE.fullmatch(text)
-    return int(size[1]) * _KB[size[2].lower()] if size else None

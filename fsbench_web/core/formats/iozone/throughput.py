@@ -108,10 +108,8 @@ def _line(collector: Collector, test: _Test, line: str, number: int) -> None:
     elif (sizes := _SIZES.search(line)) is not None:
         file_kb, record_kb = int(sizes[2]), int(sizes[3])
         fits = 0 < record_kb <= _LARGEST_RECORD_KB and file_kb > 0
-        test.kind, test.sizes = (
-            sizes[1].lower(),
-            (record_kb, file_kb) if fits else (None, None),
-        )
+        test.kind = sizes[1].lower()
+        test.sizes = (record_kb, file_kb) if fits else (None, None)
     elif (children := _CHILDREN.match(line)) is not None:
         side, count, title, text, unit = children.groups()
         name = title.strip().lower()
