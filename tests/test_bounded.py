@@ -44,7 +44,7 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(limits, name, 6)
     monkeypatch.setattr(limits, "MOST_LISTED", 6)
     monkeypatch.setattr(limits, "MOST_COMPARED", 15)
-    monkeypatch.setattr("fsbench_web.imports.views.uploads.RUNS_SHOWN", 6)
+    monkeypatch.setattr("fsbench_web.imports.views.RUNS_SHOWN", 6)
     monkeypatch.setattr(report_views, "MOST_SERIES", 6)
     monkeypatch.setattr(study_page, "SERIES_SHOWN", 6)
 

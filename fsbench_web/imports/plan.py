@@ -36,7 +36,7 @@ from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.formats.text import lines_of
 from fsbench_web.core.latency import Distribution
 from fsbench_web.core.measurement_columns import NONE, MeasurementColumns
-from fsbench_web.imports import dates, guesses
+from fsbench_web.imports import guesses
 from fsbench_web.imports.checks import (
     explained_units,
     label_problems,
@@ -156,8 +156,8 @@ class PlannedRun:
         )
 
     @property
-    def measured(self) -> dates.MeasuredDate:
-        return dates.measured_date(self.parsed, self.keys)
+    def measured(self) -> guesses.MeasuredDate:
+        return guesses.measured_date(self.parsed, self.keys)
 
     @property
     def distributions(self) -> list[Distribution]:
@@ -449,7 +449,7 @@ def _read_file(source: SourceFile, kilobyte: str, beside: Beside) -> PlannedFile
             is_no_sure_table=source.mapping is None
             and isinstance(error, (NoSureTable, NeedsMapping)),
         )
-    parsed.warnings += dates.doubts(parsed)
+    parsed.warnings += guesses.date_doubts(parsed)
     numbers, doubts_of_units = explained_units(numbers_of(parsed), parsed.tool, kilobyte)
     parsed.warnings += doubts_of_units
     parsed.values = []

@@ -136,16 +136,7 @@ class ImportProblem:
     @classmethod
     def of(cls, found: Problem, file: str) -> "ImportProblem":
         """What a parser found in a file."""
-        return cls(
-            found.message,
-            file,
-            found.line,
-            found.column,
-            is_note=found.is_note,
-            code=found.code,
-            parameters=found.parameters,
-            count=found.count,
-        )
+        return cls(file=file, **vars(found))
 
     @classmethod
     def from_json(cls, kept: dict[str, Any]) -> "ImportProblem":

@@ -32,6 +32,7 @@ logger = logging.getLogger("fsbench.importer")
 
 CLAIM_LASTS = timedelta(seconds=60)
 ATTEMPTS = 3
+_UNCLAIMED: dict[str, Any] = {"phase": "", "claimed_by": "", "claimed_until": None}
 MOST_KEPT = 100
 """Problems of a refused import that are kept."""
 
@@ -61,18 +62,7 @@ def hand_over(
             state=ImportState.ACCEPTED, target=asdict(target), report=report, created_by=user
         )
         ImportFile.objects.bulk_create(
-            ImportFile(
-                import_of=row,
-                path=source.path,
-                content_gzip=source.content_gzip,
-                size_bytes=source.size_bytes,
-                sha256=source.sha256,
-                problem=source.problem,
-                given=asdict(source.description),
-                mapping=source.mapping,
-                is_left_out=source.is_left_out,
-            )
-            for source in sources
+            uploads.row_of(row, source, source.description) for source in sources
         )
     return row
 
@@ -154,25 +144,18 @@ def _store(row: Import, on_progress: OnProgress) -> None:
 
 def _finish(row: Import, report: dict[str, Any]) -> None:
     """Stored: in the transaction that did it. Raises ClaimLost."""
-    stored = Import.objects.filter(
+    claimed = Import.objects.filter(
         pk=row.pk, claimed_by=row.claimed_by, state=ImportState.ACCEPTED
-    ).update(
-        state=ImportState.DONE,
-        study=row.study,
-        report=report,
-        phase="",
-        progress=1,
-        claimed_by="",
-        claimed_until=None,
     )
-    if stored != 1:
+    done = {"state": ImportState.DONE, "study": row.study, "report": report, "progress": 1}
+    if claimed.update(**done, **_UNCLAIMED) != 1:
         raise ClaimLost
 
 
 def _leave(row: Import, state: ImportState, report: dict[str, Any]) -> None:
     """Give up the claim and say where the import is now."""
     Import.objects.filter(pk=row.pk, claimed_by=row.claimed_by).update(
-        state=state, report=report, phase="", progress=0, claimed_by="", claimed_until=None
+        state=state, report=report, progress=0, **_UNCLAIMED
     )
 
 

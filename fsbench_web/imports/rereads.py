@@ -35,7 +35,7 @@ from fsbench_web.core.scoring import testnames
 from fsbench_web.core.workloads import MOUNT_POINT, ParameterError, Place
 from fsbench_web.core.workloads import workload_of as measured_workload
 from fsbench_web.imports.checks import unread_columns
-from fsbench_web.imports.dates import MeasuredDate, measured_date
+from fsbench_web.imports.guesses import MeasuredDate, measured_date
 from fsbench_web.imports.models import Import, ImportedFile
 from fsbench_web.imports.plan import read_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, WarningRow, merged_warnings
@@ -202,10 +202,8 @@ def _read_again(
     parsed, numbers = planned.parsed, planned.numbers
     if imported is None or names_kernels(stored_key(key) for key, _ in imported.runs):
         return parsed, numbers
-    unread = {*parsed.unread_columns, *parsed.kernel_columns}
     if any(key[5] for key in numbers.keys):
-        numbers = numbers.without_kernels()
-        parsed = replace(parsed, unread_columns=sorted(unread), kernel_columns=[])
+        return parsed.without_kernels(), numbers.without_kernels()
     return parsed, numbers
 
 

@@ -5,7 +5,7 @@ A path is a label that tells folders apart; nothing is ever written under it.
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, BinaryIO
@@ -211,12 +211,7 @@ def _members(path: str, file: BinaryIO, folder: str, limit: int) -> tuple[list[S
 
 def pack(path: str, file: BinaryIO) -> SourceFile:
     """A file as it is kept; the same content is the same bytes."""
-    return SourceFile(path, **asdict(ingest.packed(_chunks(file))))
-
-
-def _chunks(file: BinaryIO) -> Iterator[bytes]:
-    while chunk := file.read(_CHUNK):
-        yield chunk
+    return SourceFile(path, **asdict(ingest.packed(iter(lambda: file.read(_CHUNK), b""))))
 
 
 def safe_path(path: str) -> str:

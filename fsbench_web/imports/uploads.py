@@ -33,6 +33,8 @@ from fsbench_web.studies.models import Run
 KEPT_FOR = timedelta(days=1)
 DISCARDABLE = (ImportState.RECEIVED, ImportState.PREVIEWED, ImportState.FAILED)
 _MOST_NAMED = 3
+_OF_FILE = ("path", "size_bytes", "sha256", "problem", "mapping", "is_left_out")
+"""What a file of an upload and its row have in common."""
 _MIB = 1024 * 1024
 
 
@@ -106,6 +108,12 @@ def _counted_repeats(plan: Plan, target: Target) -> dict[str, int]:
     return {path: n for path, n in repeats.items() if len(cells[stem_of(path)]) == 1}
 
 
+def row_of(row: Import, source: SourceFile, description: FileDescription) -> ImportFile:
+    """A file as an import keeps it, with what was said of it."""
+    values = {name: getattr(source, name) for name in ("content_gzip", *_OF_FILE)}
+    return ImportFile(import_of=row, given=asdict(description), **values)
+
+
 def _file_row(
     row: Import, file: PlannedFile, target: Target, folder_label: str, repeat: int | None = None
 ) -> ImportFile:
@@ -114,17 +122,9 @@ def _file_row(
     if repeat is not None and description.repeat is None:
         description = replace(description, repeat=repeat)
         reasons.append(f"Repeat {repeat} is guessed from the file's name.")
-    return ImportFile(
-        import_of=row,
-        path=source.path,
-        content_gzip=source.content_gzip,
-        size_bytes=source.size_bytes,
-        sha256=source.sha256,
-        problem=source.problem,
-        given=asdict(description),
-        guesses=reasons,
-        mapping=source.mapping,
-    )
+    file_row = row_of(row, source, description)
+    file_row.guesses = reasons
+    return file_row
 
 
 def _left_out_row(row: Import, file: PlannedFile) -> ImportFile:
@@ -167,15 +167,9 @@ def sources_of(row: Import) -> list[SourceFile]:
     """The files of an upload, with what was said of them."""
     return [
         SourceFile(
-            path=file.path,
             content_gzip=bytes(file.content_gzip),
-            size_bytes=file.size_bytes,
-            sha256=file.sha256,
-            problem=file.problem,
             description=FileDescription.from_json(file.given),
-            mapping=file.mapping,
-            is_left_out=file.is_left_out,
-            pk=file.pk,
+            **{name: getattr(file, name) for name in ("pk", *_OF_FILE)},
         )
         for file in row.files.all()
     ]

@@ -14,7 +14,7 @@ from fsbench_web.compare.history.lines import history
 from fsbench_web.core.formats import parse
 from fsbench_web.core.formats.result import ParsedResult, own_key
 from fsbench_web.imports import rereads as reading
-from fsbench_web.imports.dates import MeasuredDate, doubts, measured_date
+from fsbench_web.imports.guesses import MeasuredDate, date_doubts, measured_date
 from fsbench_web.studies.models import Artefact, Run
 from tests.importing import import_files
 from tests.imports.test_reread import TARGET, store
@@ -75,7 +75,7 @@ def test_an_hour_that_clocks_left_out_or_showed_twice_is_said(
     timezone.get_default_timezone.cache_clear()
     try:
         parsed = parse("x", sample(OLD).replace(PRINTED, written.encode()))
-        notes = doubts(parsed)
+        notes = date_doubts(parsed)
         assert of(parsed).at is not None
     finally:
         timezone.get_default_timezone.cache_clear()
@@ -95,7 +95,7 @@ def test_an_hour_that_clocks_left_out_or_showed_twice_is_said(
 def test_what_cannot_be_is_not_taken_and_said(sample: Sample, written: str, why: str) -> None:
     parsed = parse("x", sample(OLD).replace(PRINTED, written.encode()))
     assert of(parsed).at is None
-    (note,) = doubts(parsed)
+    (note,) = date_doubts(parsed)
     assert (note.line, why in note.message) == (12, True)
 
 

@@ -40,8 +40,7 @@ from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, WarningRow
 from fsbench_web.imports.sources import Target, leave_out, unpack
 from fsbench_web.imports.storing import known_files
-from fsbench_web.imports.views import mappings as mapping_views
-from fsbench_web.imports.views.uploads import not_found_sentence, uploaded
+from fsbench_web.imports.views import keep_mapping, not_found_sentence, uploaded
 from fsbench_web.platform import plain_text
 from fsbench_web.studies.models import Artefact
 
@@ -176,7 +175,7 @@ def set_columns(request: HttpRequest, import_id: int, file_id: int, columns: Col
         if saved is not None:
             mappings.apply(file, mapping, saved.name)
         else:
-            mapping_views.keep(user, file, data, mapping, columns.name.strip(), team)
+            keep_mapping(user, file, data, mapping, columns.name.strip(), team)
     except Import.DoesNotExist:
         raise Http404(not_found_sentence(import_id)) from None
     return _detail(request, Import.objects.get(pk=row.pk))

@@ -13,7 +13,7 @@ from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.configurations.records import from_label
 from fsbench_web.catalog.models import Environment, Workload
 from fsbench_web.core.comparison import digests
-from fsbench_web.imports.dates import MeasuredDate
+from fsbench_web.imports.guesses import MeasuredDate
 from fsbench_web.imports.models import Import, ImportedFile, ImportState, RunContent
 from fsbench_web.imports.plan import Plan, PlannedRun, TooLargeForRequest, plan_files
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, KnownRun

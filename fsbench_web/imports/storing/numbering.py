@@ -24,6 +24,11 @@ from fsbench_web.studies.models import Run, RunState, Series
 from fsbench_web.studies.scores import measurements, quality
 from fsbench_web.studies.scores.measurements import StoredBlock
 
+OnProgress = Callable[[str, float], None]
+"""Called with what is being done, and the share that is done."""
+_MOST_NAMED = 20
+_MOST_FILES_NAMED = 5
+_MOST_LETTERS = 200
 _READ = ("series_id", "repeat", "state", "origin", "created_by_id")
 MOST_COMPARED = 1_000_000
 """Numbers of a series that are read to know what its repeats measured."""
@@ -110,13 +115,6 @@ def forget(run_ids: Sequence[int]) -> None:
     """The numbers of these runs have changed."""
     if run_ids:
         RunContent.objects.filter(run_id__in=run_ids).delete()
-
-
-OnProgress = Callable[[str, float], None]
-"""Called with what is being done, and the share that is done."""
-_MOST_NAMED = 20
-_MOST_FILES_NAMED = 5
-_MOST_LETTERS = 200
 
 
 @dataclass

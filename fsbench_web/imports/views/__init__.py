@@ -1,1 +1,0 @@
-"""Pages of uploads, column mappings and reading again."""
