@@ -91,7 +91,7 @@ def test_what_was_not_measured_is_said_before_the_answer(client: Client, address
     page = client.get(f"{address}profile=oltp").content.decode()
     first, mark, _ = page.partition('id="answer"')
     assert mark
-    assert "12 of 12 cells of your work measured, all of them by 1 of 3 contenders" in text(first)
+    assert "12 of 12 cells of your work measured, all of them by 1 of 3 entries" in text(first)
     assert "Measure what is missing" in first
 
 
