@@ -26,7 +26,7 @@ from tests.documented_site import WORKER, Installation, installation
 ROOT = Path(settings.BASE_DIR)
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Languages of blocks that hold no commands. "text" lines that begin with "$ " do.
-NO_SHELL = {"python", "toml", "yaml", "json", "dockerfile", "ini", "text"}
+NO_SHELL = {"sql", "python", "toml", "yaml", "json", "dockerfile", "ini", "text"}
 # Programs of the system: the options that the documents use.
 SYSTEM: dict[str, set[str]] = {
     **{name: set() for name in ("cd", "chmod", "exit", "export", "mkdir", "printf", "umask")},
