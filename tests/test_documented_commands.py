@@ -319,6 +319,8 @@ def test_it_runs(site: Installation, words: list[str]) -> None:
     if words[0] == "curl" and "-f" not in words:
         typed.insert(1, "--fail-with-body")
     site.run(*typed, more=more, stdin=stdin)
+    if words[1:2] == ["drain"]:
+        site.run("fsbench", "resume", "--worker", WORKER)  # later commands need it
 
 
 def test_what_runs_elsewhere_is_documented_and_the_tests_are_there() -> None:

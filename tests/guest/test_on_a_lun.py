@@ -67,8 +67,8 @@ def test_jfs_and_reiser3_with_a_reboot_before_each_of_two_repeats(
     page = client.get("/studies/unisys-2005-small/papers/unisys-2005/")
     text = page.content.decode()
     agreement = page.context["agreement"]
-    assert agreement.tables == 42
-    assert agreement.pairs == 42
+    assert agreement["tables"] == 42
+    assert agreement["pairs"] == 42
     assert "The hardware differs." in text
     assert "Everything shown was emulated: for function, not for speed." in text
     assert kernel.version in text

@@ -232,7 +232,7 @@ def test_nothing_is_installed_while_a_run_is_being_measured(lab: Lab) -> None:
         setup = lab.look()
         assert setup is not None
         assert setup["state"] == "missing"
-        assert "when the run that is being measured" in setup["problem"]
+        assert "when the run that this host measures" in setup["problem"]
         assert lab.starts == []
         assert lab.host.executor.probes == probes  # type: ignore[attr-defined]
     setup = lab.look()
