@@ -329,13 +329,13 @@ def _refusal(name: str, lines: list[str]) -> UnreadableFile:
         return UnknownFormat([Problem(1, None, message)])
     if (refusal := unsupported.text_problem(head)) is not None:
         return UnreadableFile([Problem(refusal[0], None, refusal[1])])
-    if unsupported.begins_as(unsupported.JSON, head):
+    if unsupported.is_json(head):
         message = (
             f"{name} is JSON, and not of a tool that fsbench reads. Write its numbers as a table "
             'with a header row, or a line {"fsbench": "TEST", "value": 1, "unit": "MB/s"} for each.'
         )
         return UnknownFormat([Problem(1, None, message)])
-    if unsupported.begins_as(unsupported.HTML, head):
+    if unsupported.is_html(head):
         message = (
             f"{name} is HTML, and fsbench reads no tables of HTML. "
             "Copy the table into a spreadsheet, or save it as CSV."

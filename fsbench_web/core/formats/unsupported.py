@@ -71,14 +71,24 @@ def text_problem(lines: Sequence[str]) -> tuple[int, str] | None:
     return None
 
 
-JSON = re.compile(r"\s*(?:\{\s*(?:[\"}]|$)|\[\s*(?:[{\[\"0-9-]|$))")
-HTML = re.compile(r"\s*<(?:!doctype html|html|head|body|div|table|thead|tbody|tr)\b", re.IGNORECASE)
+_JSON = re.compile(r"\s*(?:\{\s*(?:[\"}]|$)|\[\s*(?:[{\[\"0-9-]|$))")
+_HTML = re.compile(
+    r"\s*<(?:!doctype html|html|head|body|div|table|thead|tbody|tr)\b", re.IGNORECASE
+)
 
 
-def begins_as(start: re.Pattern[str], lines: Sequence[str]) -> bool:
-    """Whether a text begins as JSON does, or as a page or a table of HTML."""
-    first = next((line for line in lines if line.strip()), "")
-    return start.match(first[:200]) is not None
+def is_json(lines: Sequence[str]) -> bool:
+    """Whether a text begins as JSON does."""
+    return _JSON.match(_beginning(lines)) is not None
+
+
+def is_html(lines: Sequence[str]) -> bool:
+    """Whether a text begins as a page or a table of HTML does."""
+    return _HTML.match(_beginning(lines)) is not None
+
+
+def _beginning(lines: Sequence[str]) -> str:
+    return next((line for line in lines if line.strip()), "")[:200]
 
 
 _MOST_WORDS = 5

@@ -4,12 +4,11 @@ A run goes ``queued -> leased -> preparing -> running -> collecting -> done | fa
 lost``. A worker claims it by conditional update and gets leases. All its writes carry their tokens,
 so a worker that lost them can write nothing. Messages only nudge.
 
-What repeats, races, clients and time windows add is registered in ``hooks``, in lists of this
-module.
+What repeats, races, clients and time windows add is registered in ``hooks``.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -18,6 +17,7 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import Q
+from django.utils.module_loading import import_string
 
 from fsbench_web.accounts import audit
 from fsbench_web.catalog.models import Environment, Lun, Worker
@@ -34,7 +34,7 @@ from fsbench_web.studies.models import (
     Series,
     StateChange,
 )
-from fsbench_web.studies.runs import authority, leases, nudges, queue
+from fsbench_web.studies.runs import authority, hooks, leases, nudges, queue
 from fsbench_web.studies.runs.leases import LeaseHandle as LeaseHandle
 from fsbench_web.studies.runs.leases import LeaseLost as LeaseLost
 from fsbench_web.studies.runs.leases import LeaseWatch as LeaseWatch
@@ -54,15 +54,9 @@ class UnstartedRuns:
     reason: str
 
 
-BEFORE_CLAIM: list[Callable[[Run, Job | None, datetime], UnstartedRuns | None]] = []
-"""What is left out where a run is in turn; None: it may begin. The job is locked."""
-ON_CLAIM: list[Callable[[Run, LeaseHandle], None]] = []
-ON_INTERRUPTED: list[Callable[[Run, Cause], str]] = []
-"""What follows an interrupted run, in a sentence or "". The run is locked."""
-ON_END: list[Callable[[Run, datetime], None]] = []
-"""After the end of a run that counts as a repeat. The run is locked, its results are stored."""
-AFTER_ACTIVE: list[Callable[[Run, str], None]] = []
-"""After the end of a run that had been claimed, with its reason."""
+def _call(names: Iterable[str], *arguments: Any) -> list[Any]:
+    """What the functions of one list of ``hooks`` return."""
+    return [import_string(name)(*arguments) for name in names]
 
 
 @transaction.atomic
@@ -92,10 +86,9 @@ def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
         _refuse(run_id, worker, why)
         return None
     now = clock.now()
-    for look in BEFORE_CLAIM:
-        if left := look(run, job, now):
-            leave_out(left)
-            return None
+    for left in filter(None, _call(hooks.BEFORE_CLAIM, run, job, now)):
+        leave_out(left)
+        return None
     handle = leases.take(run, worker)
     if handle is None:
         return None
@@ -109,8 +102,7 @@ def claim(run_id: int, worker: Worker) -> LeaseHandle | None:
     StateChange.objects.create(
         run_id=run_id, at=now, state=RunState.LEASED, reason=f"Claimed by {worker}."
     )
-    for begin in ON_CLAIM:
-        begin(run, handle)
+    _call(hooks.ON_CLAIM, run, handle)
     return handle
 
 
@@ -248,18 +240,16 @@ def _end(run: Run, state: RunState, reason: str, cause: Cause, *, is_repeated: b
         }
     Run.objects.filter(pk=run.pk).update(**changes)
     if stored_cause in INTERRUPTED:
-        following = [replace(run, Cause(stored_cause)) for replace in ON_INTERRUPTED]
+        following = _call(hooks.ON_INTERRUPTED, run, Cause(stored_cause))
         if any(following):
             reason = " ".join([reason, *filter(None, following)])
             Run.objects.filter(pk=run.pk).update(reason=reason)
     StateChange.objects.create(run=run, at=now, state=state, reason=reason)
     if is_repeated:
-        for follow in ON_END:
-            follow(run, now)
+        _call(hooks.ON_END, run, now)
     if run.state != RunState.QUEUED:
         _wake_others(run)
-        for leave in AFTER_ACTIVE:
-            leave(run, reason)
+        _call(hooks.AFTER_ACTIVE, run, reason)
     # Who was silent may live all the same, and be ending what it does on its disk.
     leases.free(run, is_handed_over=stored_cause == Cause.SILENT)
 
