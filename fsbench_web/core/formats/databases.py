@@ -69,10 +69,7 @@ def parse_pgbench(lines: list[str], collector: Collector) -> ParsedResult:
             collector.lose(run.line, "This run of pgbench did not end: it has no rate.")
     runs = [run for run in runs if run.values]
     for run in runs:
-        if (run.settings, run.counts) != (runs[0].settings, runs[0].counts):
-            place = f"that in line {runs[0].line}"
-            message = f"A run with other settings than {place}: make it a file of its own."
-            collector.refuse(run.line, message)
+        collector.refuse_other_settings(run.line, (run.settings, run.counts))
         collector.begin()
         load = load_text(**run.counts)
         for name, text, unit, line in run.values:

@@ -162,6 +162,7 @@ class Collector:
     _modes: set[str] = field(default_factory=set)
     _count: int = 0
     _places: list[int] = field(default_factory=list)
+    _first: tuple[int, object] | None = None
 
     def begin(self, settings: Iterable[str] = ()) -> None:
         """Begin a further report, made with ``settings``: what it measures again is a repeat."""
@@ -248,6 +249,15 @@ class Collector:
         """Note what makes the file unreadable."""
         if len(self.problems) < ENOUGH_PROBLEMS:
             self.problems.append(Problem(line, column, message))
+
+    def refuse_other_settings(self, line: int, settings: object) -> None:
+        """Refuse a run that begins here with other settings than the first of the file."""
+        self._first = self._first or (line, settings)
+        first_line, first = self._first
+        if settings != first:
+            place = f"that in line {first_line}"
+            message = f"A run with other settings than {place}: make it a file of its own."
+            self.refuse(line, message)
 
     def _check_settings(self) -> None:
         """Refuse what is measured again with other settings: it is no repeat."""
