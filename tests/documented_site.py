@@ -160,6 +160,7 @@ class Installation:
         self.write(self.work / "lines.csv", "".join(_lines()))
         for study in ("release", "nightly"):
             self.run("fsbench", "import", "lines.csv", "--study", study, "--hardware", "array")
+        self.run("fsbench", "seal", "release", "-o", "lab.zip")
 
     def copy(self, output: str, place: str) -> None:
         """Put the output of a tool there, both below ``work``."""

@@ -148,6 +148,8 @@ READ_BY_ALL = {
         "api/v1/studies/lab/measurements.parquet",
         200,
     ),
+    "api/v1/studies/<str:slug>/sealed.zip": ("api/v1/studies/lab/sealed.zip", 200),
+    "api/v1/keys": ("api/v1/keys", 200),
     "api/v1/exports/pictures.csv": ("api/v1/exports/pictures.csv?study=lab", 200),
     "api/v1/history": ("api/v1/history?series={series}", 200),
     "api/v1/history/lines": ("api/v1/history/lines?study=lab", 200),

@@ -31,7 +31,7 @@ from fsbench import (
 )
 from fsbench.client import Client
 from fsbench.exits import FINE, INTERRUPTED, REFUSED, UNAUTHORISED, UNREACHABLE, USAGE
-from fsbench.local import By
+from fsbench.local import By, sealed
 from fsbench.local import commands as local
 from fsbench.transport import LONGEST_TIMEOUT_S, Problem, UnexpectedResponse, Unreachable
 
@@ -106,7 +106,7 @@ def _run(argv: Sequence[str] | None) -> int:
     body, options = chosen
     if body is _completion:
         return _completion(options)
-    if body in (local.compare, local.read):
+    if body in (local.compare, local.read, sealed.verify):
         return int(body(options))
     url = credentials.chosen_url(options.url).rstrip("/")
     options.ca_file = options.ca_file or os.environ.get("FSBENCH_CA_FILE", "")
@@ -456,6 +456,16 @@ def _add_comparisons() -> None:
         *_filters(),
         baseline,
     )
+    study = _argument("study", metavar="STUDY", help="its slug")
+    add(
+        *("seal", outputs.seal, "runs of a study with raw output and tables, signed", study),
+        _option(*_OUTPUT, metavar="FILE", help="(STUDY-sealed.zip)"),
+    )
+    add(
+        *("table", outputs.table, "numbers of a study as Parquet or Arrow", study),
+        _argument("table", Literal["measurements", "scores"]),
+        _option(*_OUTPUT, default=..., metavar="FILE", help="ends with .parquet or .arrows"),
+    )
     add(
         *("check", comparing.check, "fail if something got slower (for pipelines)"),
         _option("--baseline", help="the entry it may not fall against"),
@@ -533,6 +543,15 @@ def _add_local() -> None:
         _flag("--csv", help="as CSV"),
         _flag("--json", help="as JSON, a line for each number"),
         _option("--parquet", metavar="FILE", help="write Parquet (pip install 'fsbench[pyarrow]')"),
+    )
+    add(
+        *("verify", sealed.verify),
+        "Check a sealed file on this machine (pip install 'fsbench[cryptography]').\n\n"
+        "Ends with 3 if anything was changed, or does not follow from the raw output.",
+        _argument("file", metavar="FILE"),
+        _several("--key", "a public key (PEM) that you trust; repeatable", metavar="FILE"),
+        _option("--site", metavar="URL", help="trust the keys of this site"),
+        _flag("--json", help="what was found, as JSON"),
     )
 
 

@@ -35,8 +35,15 @@ class Frames:
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file, batch by batch. Needs pyarrow."""
+        self._write(path, "parquet")
+
+    def to_arrows(self, path: str | os.PathLike[str]) -> None:
+        """Write a stream of Arrow, batch by batch. Needs pyarrow."""
+        self._write(path, "arrows")
+
+    def _write(self, path: str | os.PathLike[str], suffix: str) -> None:
         library("pyarrow")
-        number_tables.write(self.batches(), os.fspath(path), "parquet")
+        number_tables.write(self.batches(), os.fspath(path), suffix)
 
     def to_pandas(self) -> "pandas.DataFrame":
         """A data frame of pandas. Needs pandas and pyarrow."""
@@ -77,7 +84,9 @@ class StudyTable(Frames):
         while after is not None:
             answer = self._client.site.call("GET", self._path, query={"after": after})
             try:
-                table = pyarrow.parquet.read_table(io.BytesIO(answer.content))
+                # A thread of pyarrow that still starts when the program ends would abort it.
+                file = pyarrow.parquet.ParquetFile(io.BytesIO(answer.content))
+                table = file.read(use_threads=False)
             except arrow.ArrowException:
                 text = f"The {self.name} are no Parquet file: is this the address of fsbench?"
                 raise UnexpectedResponse(text) from None

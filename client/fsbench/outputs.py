@@ -1,4 +1,4 @@
-"""``fsbench download``: a run's raw output as files, byte by byte as its tools wrote it."""
+"""``fsbench download``, ``seal`` and ``table``: a run's raw output, and a study, as files."""
 
 import hashlib
 import re
@@ -10,6 +10,7 @@ from typing import Any
 
 from fsbench import terminal
 from fsbench.client import Client
+from fsbench.comparing import segment
 from fsbench.exits import FINE
 from fsbench.terminal import Column
 from fsbench.transport import UnexpectedResponse
@@ -45,6 +46,29 @@ def download(client: Client, options: SimpleNamespace) -> int:
             terminal.print_line(str(path))
     if options.json:
         terminal.print_json(chosen)
+    return FINE
+
+
+def seal(client: Client, options: SimpleNamespace) -> int:
+    """Write the sealed file of a study; never over another file."""
+    path = Path(options.output or f"{options.study}-sealed.zip")
+    content = client.download(f"/studies/{segment(options.study)}/sealed.zip")
+    _write(path, content)
+    terminal.note(f"{path}: {terminal.size(len(content))}. fsbench verify {path} checks it.")
+    return FINE
+
+
+def table(client: Client, options: SimpleNamespace) -> int:
+    """Write measurements or scores of a study as Parquet, or as a stream of Arrow."""
+    study, path = client.study(options.study), Path(options.output)
+    found = study.scores() if options.table == "scores" else study.measurements()
+    writers = {".parquet": found.to_parquet, ".arrows": found.to_arrows}
+    if path.suffix not in writers:
+        raise ValueError("-o FILE ends with .parquet or .arrows.")
+    if path.exists():
+        raise ValueError(f"{path} is there already: choose another name.")
+    writers[path.suffix](path)
+    terminal.note(f"{path}: {terminal.size(path.stat().st_size)}.")
     return FINE
 
 

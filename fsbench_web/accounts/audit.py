@@ -24,7 +24,7 @@ WORDS = (
     *("worker drained", "worker resumed", "guest kernel asked for"),
     *("LUN erased", "leftover removed"),
     *("workload uploaded", "workload withdrawn", "device rate stated"),
-    "hardware price stated",
+    *("hardware price stated", "signing key made", "signing key retired", "signing key revoked"),
 )
 FORMER_WORDS = (
     "runs ordered",

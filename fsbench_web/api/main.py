@@ -21,7 +21,15 @@ from fsbench_web.api.imports import steps
 from fsbench_web.api.protocol import errors, schemas
 from fsbench_web.api.protocol.answers import with_common_answers
 from fsbench_web.api.protocol.router import complete_schema, only_described
-from fsbench_web.api.results import comparison, deltas, explanations, history, studies, tables
+from fsbench_web.api.results import (
+    comparison,
+    deltas,
+    explanations,
+    history,
+    sealed,
+    studies,
+    tables,
+)
 from fsbench_web.api.runs import activity, jobs, routes, series, triggers
 
 
@@ -93,7 +101,7 @@ api = _API(
 _AREAS = {
     "health": (health.router,),
     "you": (me.router,),
-    "studies": (studies.router, series.router, tables.router),
+    "studies": (studies.router, series.router, sealed.router, tables.router),
     "deltas": (deltas.router,),
     "explanations": (explanations.router,),
     "comparisons": (comparison.router, history.router),

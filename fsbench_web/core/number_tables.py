@@ -24,6 +24,24 @@ ROWS_AT_ONCE = 131_072
 """A row group has as many rows, or a few more: runs stay whole."""
 NUMBER = ("test", "load", "record_size_kb", "file_size_kb", "value", "unit")
 """The columns that every table of numbers has."""
+OF_RUN = (
+    *("run", "series", "filesystem", "configuration", "workload", "tool", "hardware", "lun"),
+    *("kernel", "accelerator", "repeat", "block", "date"),
+)
+COLUMNS = {
+    "measurements": (*OF_RUN, *NUMBER, "line", "flags", "samples"),
+    "scores": (
+        *("series", "filesystem", "configuration", "workload", "tool", "hardware", "lun"),
+        *("kernel", "preparation", "machine", "test", "category", "value", "unit", "repeats"),
+        *("half_width", "half_width_percent", "cells", "cells_expected", "origin", "flags"),
+    ),
+    "deltas": (
+        *("test", "category", "unit", "contender", "configuration", "score", "runs"),
+        *("delta1_percent", "delta2_percent", "status", "method", "ratio", "ratio_low"),
+        *("ratio_high", "p_value", "p_holm", "blocks"),
+    ),
+}
+"""The tables of a study; of a sealed file only: deltas of its configurations, with verdicts."""
 _IN_UNIT, _IN_KB = "in the unit of the column unit", "KB of 1024 bytes"
 UNITS = {
     "value": _IN_UNIT,
@@ -32,12 +50,17 @@ UNITS = {
     "record_size_kb": _IN_KB,
     "file_size_kb": _IN_KB,
     "samples": _IN_UNIT,
+    "score": _IN_UNIT,
+    **dict.fromkeys(("delta1_percent", "delta2_percent"), "percent"),
 }
 """What the numbers of a column are in, for readers of Parquet and Arrow."""
-_REAL = ("value", "half_width", "half_width_percent")
+_REAL = (
+    *("value", "half_width", "half_width_percent", "score", "delta1_percent", "delta2_percent"),
+    *("ratio", "ratio_low", "ratio_high", "p_value", "p_holm"),
+)
 _WHOLE = (
     *("run", "series", "repeat", "line", "record_size_kb", "file_size_kb"),
-    *("repeats", "cells", "cells_expected"),
+    *("repeats", "cells", "cells_expected", "runs", "blocks"),
 )
 
 
@@ -141,7 +164,7 @@ def write(batches: "Iterable[pyarrow.RecordBatch]", out: str | IO[bytes], suffix
             use_dictionary=[name for name in first.schema.names if name not in _REAL],
         )
     else:
-        options = pyarrow.ipc.IpcWriteOptions(compression="zstd")
+        options = pyarrow.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
         opened = pyarrow.ipc.new_stream(out, first.schema, options=options)
     with opened as writer:
         for batch in chain([first], batches):

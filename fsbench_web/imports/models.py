@@ -134,3 +134,26 @@ class SavedMapping(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class SigningKey(models.Model):
+    """A public key that a host of this installation signs sealed files with, or did."""
+
+    key_id = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the public key")
+    public_pem = models.TextField()
+    created_at = clock.CreatedAt()
+    retired_at = models.DateTimeField(null=True, help_text="Another key signs since")
+    revoked_at = models.DateTimeField(null=True, help_text="Nobody should trust it any more")
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.key_id[:16]
+
+    @property
+    def state(self) -> str:
+        """active, retired or revoked."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "active" if self.retired_at is None else "retired"

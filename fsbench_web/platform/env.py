@@ -1,10 +1,8 @@
 """Reads settings from the environment, and names the variable that makes no sense."""
 
-import contextlib
 import os
 import re
 import secrets
-import tempfile
 from email.utils import parseaddr
 from ipaddress import ip_network
 from pathlib import Path
@@ -14,6 +12,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
+
+from fsbench_web.platform import private_files
 
 _SHORTEST_KEY = 32
 # A new connection is 13 ms of a processor, most of an upload's work: PostgreSQL reads its catalogue
@@ -258,17 +258,8 @@ def kept_key(name: str, path: Path) -> str:
 
 
 def _make_key(name: str, path: Path) -> None:
-    """Whole, or not at all: another process may read it at this moment, or the disk be full."""
     try:
-        descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
-        try:
-            with os.fdopen(descriptor, "w") as file:
-                file.write(secrets.token_urlsafe(48))
-            # Of two that begin at once the first one's is kept.
-            with contextlib.suppress(FileExistsError):
-                path.hardlink_to(unfinished)
-        finally:
-            Path(unfinished).unlink()
+        private_files.write_once(path, secrets.token_urlsafe(48))
     except OSError as error:
         raise ImproperlyConfigured(
             f"{path} cannot be written: {error.strerror}. Make the data folder (FSBENCH_DATA) "

@@ -1,6 +1,7 @@
 """Closes the files of the data folder to other accounts. Pure: settings call it."""
 
 import os
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +16,19 @@ def make_folder(path: Path) -> None:
     for folder in reversed([path, *path.parents]):
         if not folder.is_dir():
             folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def write_once(path: Path, text: str) -> None:
+    """Write a file of mode 0600, whole or not at all; one that is there stays. Raises OSError."""
+    descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+        # Of two processes that begin at once the first one's is kept.
+        with suppress(FileExistsError):
+            path.hardlink_to(unfinished)
+    finally:
+        Path(unfinished).unlink()
 
 
 def close(data_folder: Path, sqlite_file: Path | None) -> None:

@@ -4,7 +4,7 @@ import re
 
 _RENDERED = re.compile(
     r"/(report/|compare/export/|export/|image\.[^/]+|pictures\.csv"
-    r"|(deltas|tables|measurements|scores)\.(?!csv$)[^/]+)$"
+    r"|(deltas|tables|measurements|scores)\.(?!csv$)[^/]+|sealed\.zip)$"
 )
 
 

@@ -17,6 +17,7 @@ from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transacti
 
 from fsbench_web.accounts import audit, passwords
 from fsbench_web.accounts.models import GivenPassword, Role
+from fsbench_web.imports.sealed import keys
 from fsbench_web.platform import database_problems, private_files, table_version
 
 ADMIN = "admin"
@@ -50,7 +51,16 @@ def prepare_database(echo: Callable[[str], None], *, is_private: bool = False) -
         call_command("migrate", interactive=False, verbosity=0)
         echo("Loading the published studies ...")
         call_command("load_published", verbosity=0, stdout=StringIO())
+        _make_signing_key(echo)
         return prepare_admin(settings.DATA_DIR, is_private=is_private)
+
+
+def _make_signing_key(echo: Callable[[str], None]) -> None:
+    """A site without a key works, but seals no results."""
+    try:
+        keys.ensure()
+    except keys.KeyUnusable as error:
+        echo(f"No results can be sealed: {error}")
 
 
 def collect_static_files() -> None:

@@ -15,6 +15,7 @@ from django.conf import settings
 
 from tests.client.conftest import CLIENT
 from tests.client.local_files import folders_of
+from tests.core.sealed.conftest import sealed
 
 CORE = Path(settings.BASE_DIR) / "fsbench_web" / "core"
 NOT_INSTALLED = {"isal"}
@@ -58,6 +59,9 @@ def test_pip_installs_it_from_a_checkout(tmp_path: Path) -> None:
     folders_of("fio-3.33-json.txt", tmp_path / "results")
     answer = run(command, "compare", tmp_path / "results", "--json", PYTHONPATH=str(target))
     assert json.loads(answer)["runs"] == 6
+    (tmp_path / "lab.zip").write_bytes(sealed())
+    answer = run(command, "verify", tmp_path / "lab.zip", "--json", PYTHONPATH=str(target))
+    assert json.loads(answer)["sound"]
 
 
 @pytest.mark.install

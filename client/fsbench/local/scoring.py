@@ -1,6 +1,5 @@
 """Runs -> scores -> delta tables with verdicts: what the site's database and core do, in memory."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,26 +10,23 @@ import numpy as np
 from fsbench.local import By
 from fsbench.local.problems import FileProblem, problem
 from fsbench.local.reading import Circumstances, LocalRun
-from fsbench_web.core.comparison.contenders import Contender, best_by_table
-from fsbench_web.core.comparison.delta_tables import delta_table
-from fsbench_web.core.comparison.headlines import default_tables
 from fsbench_web.core.comparison.imported import as_label
+from fsbench_web.core.comparison.judged import judged_tables, row_of
 from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.comparison.score_rows import (
-    Candidate,
     ScoreRow,
     SeriesFacts,
     Value,
     slug_of,
 )
-from fsbench_web.core.comparison.significance import Rule, with_verdicts
+from fsbench_web.core.comparison.significance import Rule
 from fsbench_web.core.formats.result import TOOLS_OF_TRIALS
 from fsbench_web.core.scoring.judging import Part, TestScores, computed_scores, judge_parts
 from fsbench_web.core.scoring.quality import EVERY_CELL
 from fsbench_web.core.scoring.quality_cells import MixedMeasurements, requests_direct_io
 from fsbench_web.core.scoring.series_quality import SeriesContext, postmark_times
 from fsbench_web.core.scoring.testnames import at_load
-from fsbench_web.core.stats.intervals import REPEATS, SAMPLES, TRIALS
+from fsbench_web.core.stats.intervals import SAMPLES, TRIALS
 
 Scored = dict[int, tuple["LocalFacts", list[ScoreRow]]]
 """Each series with its scores, by a number of it."""
@@ -105,24 +101,8 @@ def _rows_of(facts: SeriesFacts, runs: Sequence[LocalRun]) -> Iterator[ScoreRow]
     judge_parts(scores, parts, basis, partial(_samples_of, runs), kind)
     known = {name: value for name, value in vars(facts).items() if name != "entry"}
     for score in computed_scores(basis, scores, {}):
-        if score.selection != EVERY_CELL:
-            continue
-        interval = score.interval
-        of_repeats = interval if interval is not None and interval.of == REPEATS else None
-        columns = {name: value for name, value in vars(score).items() if name != "selection"}
-        yield ScoreRow(
-            **known,
-            **columns
-            | {
-                "flags": tuple(score.flags),
-                "run_ids": tuple(score.run_ids),
-                "repeat_scores": score.repeat_scores and tuple(score.repeat_scores),
-            },
-            repeats=len(score.run_ids),
-            origin="computed",
-            half_width=of_repeats.half_width if of_repeats else None,
-            half_width_percent=of_repeats.relative_percent if of_repeats else None,
-        )
+        if score.selection == EVERY_CELL:
+            yield row_of(known, score)
 
 
 def _samples_of(
@@ -159,35 +139,6 @@ def tables_of(
     """The headline table of each test, with verdicts; the best configuration of each contender."""
     series = {key: facts for key, (facts, _) in scored.items()}
     values = {key: value_of(facts, by) for key, facts in series.items()}
-    rows: dict[int, ScoreRow] = dict(
-        enumerate(row for _, of_series in scored.values() for row in of_series)
-    )
-    configurations: dict[tuple[str, ...], set[int]] = defaultdict(set)
-    for row in rows.values():
-        table = (values[row.series_id].slug, row.test, row.category)
-        configurations[table].add(row.configuration_id)
-    candidates = [
-        Candidate(
-            *(score_id, row.series_id, row.test, row.category, row.printed_unit, row.value, False),
-            len(configurations[values[row.series_id].slug, row.test, row.category]),
-        )
-        for score_id, row in rows.items()
-    ]
-    tables = [
-        delta_table(
-            key,
-            [
-                Contender(
-                    *winner.value,
-                    rows[winner.score.score_id],
-                    winner.score.configurations,
-                    winner.times,
-                )
-                for winner in winners
-            ],
-            by="configuration" if by == "folder" else by,
-            baseline=baseline,
-        )
-        for key, winners in best_by_table(candidates, values, series, units)
-    ]
-    return default_tables(with_verdicts(tables, rule))
+    rows = [row for _, of_series in scored.values() for row in of_series]
+    named = "configuration" if by == "folder" else by
+    return judged_tables(rows, values, series, by=named, baseline=baseline, rule=rule, units=units)

@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.ceilings import Ceiling
+from fsbench_web.core.scoring.quality_cells import Mask, Numbers
 from fsbench_web.core.units import OPERATIONS, RATE, TIME, unit_factor
 
 NOT_OF_THE_DISK_PERCENT = 103.0
@@ -162,3 +165,10 @@ def share_percent(score: float, unit: str, test: str, ceiling: Ceiling) -> float
     if meaning.dimension == TIME and testnames.is_mean_latency(test):
         return 100 * ceiling.latency_ns / (score * float(meaning.factor) * 1e9)
     return None
+
+
+def is_above(values: Numbers, percent_of_one: float, limit: float, is_of_time: bool) -> Mask:
+    """``percent_of_one`` is the share of the value 1; of a time it is of the reciprocal."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        percents = percent_of_one / values if is_of_time else percent_of_one * values
+        return np.asarray((values > 0) & (percents > limit), dtype=np.bool_)

@@ -146,7 +146,7 @@ def _scores(
     printed: Collection[tuple[str, str]],
 ) -> Iterator[Score]:
     """Its scores, but for those (test, category) that a paper ``printed``."""
-    for score in computed_scores(basis, test_scores, _expected_cells(series)):
+    for score in computed_scores(basis, test_scores, expected_cells_of(series)):
         if (score.test, score.category) in printed:
             continue
         interval, share = score.interval, score.share
@@ -165,7 +165,7 @@ def _scores(
         )
 
 
-def _expected_cells(series: Series) -> dict[str, int]:
+def expected_cells_of(series: Series) -> dict[str, int]:
     """How many cells the workload has in each category; nothing where that is not known."""
     if series.workload is None:
         return {}

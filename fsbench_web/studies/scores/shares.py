@@ -9,8 +9,15 @@ import numpy as np
 from fsbench_web.core.scoring import ceilings
 from fsbench_web.core.scoring.categories import CATEGORIES, MEAN
 from fsbench_web.core.scoring.ceilings import Ceiling, Probe, Request
-from fsbench_web.core.scoring.quality_cells import Mask, Numbers, TestColumns
-from fsbench_web.core.scoring.shares import Share, is_of_time, most_percent, share_of, share_percent
+from fsbench_web.core.scoring.quality_cells import Mask, TestColumns
+from fsbench_web.core.scoring.shares import (
+    Share,
+    is_above,
+    is_of_time,
+    most_percent,
+    share_of,
+    share_percent,
+)
 from fsbench_web.core.workloads import ParameterError, Workload, workload_of
 from fsbench_web.studies.models import UNTRACED, LunProbe, Run, RunState, Series
 
@@ -76,13 +83,18 @@ class SeriesCeilings:
         """Which numbers surely exceed the raw LUN, and so are not of the disk."""
         mask = np.zeros(len(columns.values), dtype=np.bool_)
         for record in np.unique(columns.records).tolist():
-            ceiling = self._of(test, record if record > 0 else None)
-            percent = ceiling and share_percent(1.0, unit, test, ceiling)
-            if ceiling is not None and percent and ceiling.spread_percent is not None:
-                limit = most_percent(ceiling.spread_percent)
-                above = _is_above(columns.values, percent, limit, is_of_time(unit))
+            if (bound := self.bound(test, unit, record)) is not None:
+                above = is_above(columns.values, *bound, is_of_time(unit))
                 mask |= above & (columns.records == record)
         return mask
+
+    def bound(self, test: str, unit: str, record_kb: int) -> tuple[float, float] | None:
+        """The share of the value 1, and the most that may be of the disk, both in percent."""
+        ceiling = self._of(test, record_kb if record_kb > 0 else None)
+        percent = ceiling and share_percent(1.0, unit, test, ceiling)
+        if ceiling is None or not percent or ceiling.spread_percent is None:
+            return None
+        return percent, most_percent(ceiling.spread_percent)
 
     @cached_property
     def _cells(self) -> list[tuple[int, int]]:
@@ -100,13 +112,6 @@ class SeriesCeilings:
                 ceilings.mean_of(measured) if len(measured) == len(probe_ceilings) else None
             )
         return self._found[request]
-
-
-def _is_above(values: Numbers, percent_of_one: float, limit: float, is_of_time: bool) -> Mask:
-    """``percent_of_one`` is the share of the value 1; of a time it is of the reciprocal."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        percents = percent_of_one / values if is_of_time else percent_of_one * values
-        return np.asarray((values > 0) & (percents > limit), dtype=np.bool_)
 
 
 def ceilings_of(series: Series, probe_ids: Collection[int]) -> SeriesCeilings | None:

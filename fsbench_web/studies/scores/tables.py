@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from django.db.models.functions import Coalesce
 
 from fsbench_web.core import measurement_columns, number_tables
-from fsbench_web.core.number_tables import NUMBER, RunNumbers
+from fsbench_web.core.number_tables import COLUMNS as COLUMNS
+from fsbench_web.core.number_tables import RunNumbers
 from fsbench_web.studies.models import UNTRACED, MeasurementBlock, RunState, Score, Study
 from fsbench_web.studies.scores import queries
 
@@ -44,15 +45,6 @@ _OF_RUN: dict[str, Any] = {
     "block": "run__block",
     "date": Coalesce("run__measured_at", "run__ended_at"),
 }
-COLUMNS = {
-    "measurements": (*_OF_RUN, *NUMBER, "line", "flags", "samples"),
-    "scores": (
-        *("series", "filesystem", "configuration", "workload", "tool", "hardware", "lun"),
-        *("kernel", "preparation", "machine", "test", "category", "value", "unit", "repeats"),
-        *("half_width", "half_width_percent", "cells", "cells_expected", "origin", "flags"),
-    ),
-}
-"""The tables that there are."""
 Part = tuple[list[list[Any]], int | None]
 """The rows of a file as plain data, and ``after`` of the part behind it, if there is one."""
 

@@ -1,0 +1,1 @@
+"""Sealed results of this installation: its keys, and what goes into a sealed file."""
