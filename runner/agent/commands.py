@@ -27,7 +27,7 @@ TOO_LITTLE_ROOM = (NO_SPACE, "Insufficient free space")
 PRINTED_CHARACTERS = 64 * 1024
 # A plan's name for a program beside this file or in these folders: fsbench-agent is agent.py.
 OWN_PREFIX = "fsbench-"
-OWN_FOLDERS = ("", "workloads", "preparation")
+OWN_FOLDERS = ("", "workloads", "preparation", "crash")
 # dd(1) says "N bytes (...) copied", --fill "N of M bytes".
 BYTES_DONE = re.compile(rb"(\d+)(?: of (\d+))? bytes")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

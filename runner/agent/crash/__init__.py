@@ -1,0 +1,1 @@
+"""Crash points: what a file system keeps of acknowledged writes when power fails."""
