@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from fsbench_web.catalog.configurations import networks
+from fsbench_web.catalog.configurations.commands import durability
 from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import filesystem as filesystem_named
 from fsbench_web.catalog.configurations.filesystems import validated_options
@@ -138,7 +139,9 @@ class RunPlan:
 
     @property
     def modules_above(self) -> list[str]:
-        """The kernel's modules of what is mounted over its file system."""
+        """The kernel's modules of what is over its file system, and of its crash points."""
+        if any(step.phase == durability.PHASE for step in self.steps):
+            return list(durability.MODULES)
         if self.network is not None:
             return list(self.network.modules)
         return ["overlay"] if self.has_overlay else []
@@ -168,6 +171,7 @@ def plan_run(
     layers: Sequence[Layer] = (),
     guest: dict[str, Any] | None = None,
     probe_s: int = 0,
+    crash_points: int = 0,
     limits: Limits = NO_LIMITS,
 ) -> RunPlan:
     """The plan of one run on ``device`` (a folder if ``is_directory``). Raises OptionError,
@@ -195,6 +199,7 @@ def plan_run(
         members=members,
         layers=layers,
         probe_s=probe_s,
+        crash_points=crash_points,
     )
     needs_fio = bool(probe_s or preparation.sprandom_percent)
     sizes = {device: size_bytes, **{member.device: member.size_bytes for member in members}}

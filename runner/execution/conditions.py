@@ -10,6 +10,7 @@ all runs on the same system::
      "swap": {"space_bytes": 2147483648, "written_bytes": 4096},
      "promise": {"verdict": "kept", "reason": "", "syncs": 300, "needed": 300, "flushes": 600,
                  "known_by": "tool", "ratio": 2.0},
+     "durability": {"verdict": "nothing_lost", "points": 300, "lost": 0, "broken": 0, ...},
      "guest": {"boot_s": 5.2}}
 
 ``swap`` is there where the run's memory was limited and its swap could not be (runner.host.swap).

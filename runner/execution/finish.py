@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, transaction
 
+from fsbench_web.catalog.configurations.commands.durability import OUTPUT as CRASH_OUTPUT
 from fsbench_web.catalog.configurations.commands.preparation import PROBE_OUTPUT
 from fsbench_web.core.formats.result import ParsedResult, ParsedValue, UnreadableFile
 from fsbench_web.core.formats.text import as_utf8
@@ -21,7 +22,7 @@ from fsbench_web.platform.database_problems import will_pass
 from fsbench_web.studies.activity import latencies
 from fsbench_web.studies.causes import Cause
 from fsbench_web.studies.models import Artefact, Run, RunState
-from fsbench_web.studies.runs import leases, lifecycle, probes
+from fsbench_web.studies.runs import durability, leases, lifecycle, probes
 from fsbench_web.studies.runs.clients import parts
 from fsbench_web.studies.runs.clients.parts import ClientsCannotContinue
 from fsbench_web.studies.runs.lifecycle import LeaseLost
@@ -363,6 +364,9 @@ def _store(recorder: Recorder, ending: Ending, prepared: _Prepared) -> None:
     printed_outputs = {name: b"".join(parts) for name, parts in recorder.outputs.items()}
     if layout := facts.layouts_in(printed_outputs):
         recorder.conditions["layout"] = layout
+    if CRASH_OUTPUT in recorder.finished_outputs:
+        printed = b"".join(recorder.outputs[CRASH_OUTPUT]).decode("utf-8", "replace")
+        recorder.conditions |= durability.noted(run, printed)
     if steady := facts.steady_tests(value for result in parsed.values() for value in result.values):
         recorder.conditions[STEADY_STATE] = steady
     for name, artefact in prepared.artefacts.items():

@@ -13,7 +13,7 @@ from fsbench_web.catalog.configurations.stacks import DATA, LunCounts
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.workloads import workload_of
 from fsbench_web.studies.models import Run
-from fsbench_web.studies.runs import probes
+from fsbench_web.studies.runs import durability, probes
 from runner.execution import places
 from runner.execution.places import LunUse, RunRefused, UsedLun
 from runner.executors.base import Executor, why_in_guests_alone
@@ -84,6 +84,7 @@ def plan_on_luns(run: Run, executor: Executor, luns: Sequence[UsedLun]) -> RunPl
         layers=LunCounts.of(configuration.stack).layers,
         guest=_guest_of(Machine.of(series.machine), configuration.scheduler),
         probe_s=probes.due_s(run),
+        crash_points=durability.due_points(run),
         limits=Machine.of(series.machine).limits,
     )
     if plan.cpus is not None and plan.guest is None and data.number is not None:

@@ -18,6 +18,7 @@ from docker.models.containers import Container
 from docker.types import LogConfig
 
 from fsbench_web.catalog.configurations import networks
+from fsbench_web.catalog.configurations.commands import durability
 from fsbench_web.catalog.configurations.commands.run import run_commands
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.layers import QUICKER_MODULES, layer_modules
@@ -234,7 +235,7 @@ class GuestExecutor(DockerExecutor):
             why = str(error).rstrip(".")
             return BootedKernel(None, report | {"problem": f"It cannot be unpacked: {why}."})
         report["version"] = kernel.version
-        modules = {*layer_modules(), *networks.modules()}
+        modules = {*layer_modules(), *networks.modules(), *durability.MODULES}
         report["layers"] = sorted(name for name in modules if kernel.has(name))
         try:
             if not self.accelerator:

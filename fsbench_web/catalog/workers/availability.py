@@ -7,6 +7,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from fsbench_web.catalog.configurations import as_mounted
+from fsbench_web.catalog.configurations.commands import durability
 from fsbench_web.catalog.configurations.filesystems import (
     ALL,
     FILESYSTEMS,
@@ -119,6 +120,11 @@ def served_problems(
         kernel, network.modules, f"{network.name} over loop-back", network.name
     )
     yield from _missing_in_image(worker, network.programs, f"it serves {network.name}")
+
+
+def crash_problems(kernel: GuestKernel) -> Iterator[str]:
+    """Why crash points cannot be tried in a guest of this kernel."""
+    yield from _missing_modules(kernel, durability.MODULES, "crash points", "them")
 
 
 def _missing_modules(

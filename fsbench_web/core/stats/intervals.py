@@ -114,6 +114,11 @@ def share_interval(hits: int, tries: int) -> tuple[float, float]:
     return low, high
 
 
+def share_at_most(hits: int, tries: int) -> float:
+    """The exact upper bound of a share, one-sided at 95% (``share_interval`` has the source)."""
+    return float(betaincinv(hits + 1, tries - hits, LEVEL)) if hits < tries else 1.0
+
+
 def intervals_of(scores: Mapping[str, Mapping[int, float]]) -> dict[str, Interval]:
     """The 95% interval of each category, of the scores of each run; not for fewer than two."""
     return {

@@ -51,6 +51,7 @@ class PlannedRun:
     boot_s: tuple[float, bool] | None = None
     tracing: str = ""
     probe_s: int = 0
+    crash_points: int = 0
 
     @cached_property
     def commands(self) -> list[PlannedCommand]:
@@ -76,6 +77,7 @@ class PlannedRun:
             ],
             layers=self.shape.layers,
             probe_s=self.probe_s,
+            crash_points=self.crash_points,
         )
 
     @property
@@ -159,6 +161,7 @@ def planned_run(
     neighbours: Mapping[str, Lun],
     probe_s: int = 0,
     tracing: str = "",
+    crash_points: int = 0,
 ) -> PlannedRun:
     """The run in this place of the sequence."""
     assert wanted is not None  # a slot of a reference is there only with a reference
@@ -181,4 +184,5 @@ def planned_run(
         kernel=host.kernel.version if host.kernel else "",
         boot_s=host.boot_s,
         probe_s=probe_s,
+        crash_points=crash_points,
     )

@@ -4,6 +4,7 @@ from typing import Any
 
 from fsbench_web.studies.jobs.features.base import Feature
 from fsbench_web.studies.jobs.features.clients import Clients
+from fsbench_web.studies.jobs.features.durability import CrashPoints
 from fsbench_web.studies.jobs.features.guest import Guest
 from fsbench_web.studies.jobs.features.guest import GuestSpec as GuestSpec
 from fsbench_web.studies.jobs.features.limits import Limited
@@ -27,7 +28,9 @@ from fsbench_web.studies.sequence import reference_count
 
 
 # The last comes first: pydantic takes the fields of the last base first.
-class JobOptions(Times, Clients, Tracing, Probe, Limited, Guest, Prepared, Race, Order, Repeats):
+class JobOptions(
+    Times, Clients, Tracing, CrashPoints, Probe, Limited, Guest, Prepared, Race, Order, Repeats
+):
     """How the runs of a job are run: fields of the API, keys of documents, fields of the form.
 
     This registers all features. pydantic refuses wrong types; ``submitting`` refuses wrong values.

@@ -293,6 +293,7 @@ def checked_plan(spec: JobSpec, problems: Problems) -> Plan | None:
             spec.preparation,
             neighbours,
             probe_s=spec.probe_s if place in probed else 0,
+            crash_points=spec.crash_points if slot.repeat == 1 and slot.index is not None else 0,
         )
         for place, slot in enumerate(slots)
     ]

@@ -30,6 +30,7 @@ from fsbench_web.core.traces.tracers import TRACERS
 from fsbench_web.studies.causes import MOST_RUN_AGAIN
 from fsbench_web.studies.jobs import possible_runs, submitting
 from fsbench_web.studies.jobs.features import clients, race
+from fsbench_web.studies.jobs.features.durability import MOST_POINTS
 from fsbench_web.studies.jobs.features.preparation import sprandom_problem
 from fsbench_web.studies.jobs.features.probe import MOST_PROBE_S
 from fsbench_web.studies.jobs.features.repeats import MAXIMUM_REPEATS, MOST_REPEATS
@@ -177,6 +178,7 @@ _LIMITS = {
     "maximum_seed": MAXIMUM_SEED,
     "most_run_again": MOST_RUN_AGAIN,
     "most_probe_s": MOST_PROBE_S,
+    "most_crash_points": MOST_POINTS,
 }
 
 

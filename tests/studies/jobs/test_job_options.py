@@ -27,6 +27,7 @@ OPTIONS = {
     "time_limit_s": 900,
     "run_again": 0,
     "probe_s": 45,
+    "crash_points": 300,
     "start_at": datetime(2026, 11, 23, 22, 0, tzinfo=UTC),
     "stop_before": datetime(2026, 11, 24, 6, 0, 30, tzinfo=UTC),
 }

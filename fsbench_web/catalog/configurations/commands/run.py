@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from fsbench_web.catalog.configurations import zfs
+from fsbench_web.catalog.configurations.commands.durability import durability_commands
 from fsbench_web.catalog.configurations.commands.filesystem import (
     journal_command,
     mkfs_command,
@@ -55,12 +56,14 @@ def run_commands(
     members: Sequence[Member] = (),
     layers: Sequence[Layer] = (),
     probe_s: int = 0,
+    crash_points: int = 0,
 ) -> list[PlannedCommand]:
     """The commands of one run on ``device``, which is erased when ``makes_filesystem``.
 
     ``journal`` and ``members``, over which ``layers`` are made, are erased too. In a directory the
     benchmark alone is run, at ``mount_point``. ``size_bytes`` is the device's. ``probe_s``: seconds
-    in which the device itself is measured. Raises OptionError and PreparationError.
+    in which the device itself is measured. ``crash_points`` are tried when all else is done. Raises
+    OptionError and PreparationError.
     """
     if filesystem == RAW:
         if not makes_filesystem or journal is not None or members or layers:
@@ -132,6 +135,7 @@ def run_commands(
         unmount,
         *filesystem_commands.teardown,
         *(PlannedCommand("teardown", argv, stdin) for argv, stdin in layered.disassemble),
+        *durability_commands(filesystem, options, top, crash_points),
     ]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from fsbench_web.core.activity.durability import in_words
 from fsbench_web.core.activity.promises import REASONS
 from fsbench_web.studies.models import Run
 
@@ -19,7 +20,8 @@ def conditions(run: Run) -> dict[str, Any]:
 
     ``device`` are (label, requests, bytes); ``raw`` are (name, before, after). ``layouts`` are
     (label, layout, extents a file). ``locks`` are (name, contentions, seconds, percent of all
-    processors' time). ``no_promise``: why syncs and flushes are not known.
+    processors' time). ``no_promise``: why syncs and flushes are not known. ``durability``: what
+    crash points say.
     """
     noted = run.conditions
     device = noted.get("device") or {}
@@ -42,6 +44,7 @@ def conditions(run: Run) -> dict[str, Any]:
         ],
         "locks": _locks(noted.get("locks") or {}),
         "no_promise": REASONS.get(reason, reason),
+        "durability": in_words(noted["durability"]) if noted.get("durability") else "",
     }
 
 
