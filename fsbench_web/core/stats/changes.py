@@ -221,7 +221,7 @@ class _Line:
         self.scale = float(np.max(np.abs(self.means)))
         centred = self.means - self.centre
         squares = [
-            fsum((value - mean) ** 2 for value in point)
+            fsum((value - mean) ** 2 for value in point) if len(point) > 1 else 0.0
             for point, mean in zip(points, means.tolist(), strict=True)
         ]
         counts = np.array([len(point) for point in points], dtype=float)
@@ -332,27 +332,24 @@ def _spikes(means: NDArray[np.float64]) -> set[int]:
     distances = means - centres
     deviation = max(_MAD * float(np.median(np.abs(distances))), _ROUNDING * float(np.max(means)))
     found = []
-    for place in range(1, count - 1):
+    for place in np.flatnonzero(np.abs(distances) > SPIKE_DEVIATIONS * deviation).tolist():
         neighbours = min(place, NEIGHBOURS) + min(count - 1 - place, NEIGHBOURS)
-        distance = distances[place]
-        if neighbours < LEAST_NEIGHBOURS or abs(distance) <= SPIKE_DEVIATIONS * deviation:
+        if place in (0, count - 1) or neighbours < LEAST_NEIGHBOURS:
             continue
         beside = np.array([means[place - 1], means[place + 1]]) - centres[place]
-        if not np.any(beside * np.sign(distance) > abs(distance) / 2):
+        if not np.any(beside * np.sign(distances[place]) > abs(distances[place]) / 2):
             found.append(place)
     return set(found) if len(found) <= max(1, MOST_SPIKES * count) else set()
 
 
 def _medians_around(means: NDArray[np.float64]) -> NDArray[np.float64]:
     """Of each point the median of up to NEIGHBOURS points on each side, without itself."""
-    count, width = len(means), 2 * NEIGHBOURS + 1
     padded = np.concatenate(([np.nan] * NEIGHBOURS, means, [np.nan] * NEIGHBOURS))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, width)
-    others = np.delete(windows, NEIGHBOURS, axis=1)
-    medians = np.median(others, axis=1)
-    for place in {*range(min(NEIGHBOURS, count)), *range(max(0, count - NEIGHBOURS), count)}:
-        medians[place] = np.nanmedian(others[place])
-    return medians
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * NEIGHBOURS + 1)
+    others = np.sort(np.delete(windows, NEIGHBOURS, axis=1), axis=1)  # NaN last
+    known = np.count_nonzero(~np.isnan(others), axis=1)
+    places = np.arange(len(means))
+    return (others[places, (known - 1) // 2] + others[places, known // 2]) / 2
 
 
 def _modes(means: NDArray[np.float64]) -> Modes | None:
