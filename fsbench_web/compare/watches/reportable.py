@@ -80,16 +80,22 @@ def significant_changes(
 ) -> list[Change]:
     """The changes that may be reported; ``points`` are the repeats of each.
 
-    A second day has to confirm a change; repeats confirm the newest kernel.
+    A second day has to confirm a change, and as many make the level before it: a spike on the first
+    day of a line is no level. Repeats confirm the newest kernel.
     """
     if len(points) < LEAST_POINTS:
         return []
-    level = LEVEL if of_kernels else LEVEL_OF_DAYS
+    if of_kernels:
+        return [
+            change
+            for change in changes
+            if change.p_value < LEVEL
+            and (change.is_confirmed or len(points[change.place]) >= LEAST_REPEATS)
+        ]
     return [
         change
         for change in changes
-        if change.p_value < level
-        and (change.is_confirmed or (of_kernels and len(points[change.place]) >= LEAST_REPEATS))
+        if change.p_value < LEVEL_OF_DAYS and min(change.place, change.points) >= change.needed
     ]
 
 

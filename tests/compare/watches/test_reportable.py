@@ -1,5 +1,6 @@
 """Which changes of a line are news, and when what was not taken is tried again."""
 
+import random
 from datetime import timedelta
 
 import pytest
@@ -96,7 +97,7 @@ def test_what_is_told_is_surer_than_what_a_page_shows(p_value, points, is_told):
 
 @pytest.mark.parametrize(("p_value", "is_told"), [(0.00011, False), (0.00009, True)])
 def test_days_are_looked_at_more_often_and_have_to_be_surer(p_value, is_told):
-    drop = Change(1, 100.0, 80.0, -20.0, p_value)
+    drop = Change(2, 100.0, 80.0, -20.0, p_value)
     assert significant_changes([drop], [[1.0]] * 9, of_kernels=False) == [drop] * is_told
 
 
@@ -107,6 +108,23 @@ def test_a_single_point_is_told_of_a_kernel_with_repeats_alone(repeats, of_kerne
     drop = Change(8, 100.0, 80.0, -20.0, 0.0, points=1)
     points = [[1.0]] * 8 + [[1.0] * repeats]
     assert significant_changes([drop], points, of_kernels=of_kernels) == [drop] * is_told
+
+
+@pytest.mark.parametrize(
+    ("place", "needed", "is_told"), [(1, 2, False), (2, 2, True), (2, 3, False), (3, 3, True)]
+)
+def test_days_before_a_change_are_a_level_or_it_is_not_told(place, needed, is_told):
+    drop = Change(place, 100.0, 80.0, -20.0, 0.0, points=9, needed=needed)
+    points = [[1.0]] * (place + 9)
+    assert significant_changes([drop], points, of_kernels=False) == [drop] * is_told
+
+
+def test_a_spike_that_becomes_the_first_day_of_a_line_is_not_told():
+    chance = random.Random(5)
+    days = [[120.0], *([chance.gauss(100, 0.5)] for _ in range(149))]
+    (drop,) = changes(days, 10)
+    assert (drop.place, drop.is_confirmed) == (1, True)
+    assert significant_changes([drop], days, of_kernels=False) == []
 
 
 def test_it_waits_longer_and_longer_and_gives_up():
