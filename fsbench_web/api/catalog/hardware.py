@@ -89,16 +89,13 @@ class PriceIn(Strict):
     years: float = Field(USUAL_YEARS, ge=0.5, le=50)
 
 
-class OptionOut(Schema):
+_OF_COMMANDS = ("command", "label_template", "values", "is_joined", "usual")
+
+
+class OptionOut(Derived, of=Option, without=_OF_COMMANDS):
     """``choices`` are all values, or ``minimum`` and ``maximum`` bound a whole number."""
 
-    key: str
-    name: str
-    stage: str
     choices: list[str]
-    minimum: int | None
-    maximum: int | None
-    help: str
 
     @staticmethod
     def resolve_choices(option: Option) -> list[str]:

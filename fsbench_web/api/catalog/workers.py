@@ -13,7 +13,7 @@ from fsbench_web.api.protocol.router import Router, user_of
 from fsbench_web.api.protocol.schemas import Derived, With, found, list_of, value_at
 from fsbench_web.catalog.models import Lun, Worker
 from fsbench_web.catalog.workers import maintenance
-from fsbench_web.catalog.workers.machines import Fetching, GuestKernel
+from fsbench_web.catalog.workers.machines import Fetching, GuestAbility, GuestKernel
 from fsbench_web.catalog.workers.states import (
     WorkerState,
     lun_use,
@@ -63,21 +63,14 @@ class FetchingOut(Derived, of=Fetching):
     """
 
 
-class GuestOut(Schema):
+class GuestOut(Derived, of=GuestAbility, without=("is_usable", "kernels", "fetching")):
     """``accelerator`` is kvm or emulated (in software: for function, not for speed).
 
     ``why_not_fetch`` says why the worker fetches no kernel when it is asked to.
     """
 
     usable: bool = value_at("is_usable")
-    reason: str
-    accelerator: str
-    accelerator_reason: str
-    qemu: str
-    most_memory_bytes: int | None
-    most_cpus: int | None
     kernels: list[GuestKernelOut]
-    why_not_fetch: str
     fetching: FetchingOut | None
 
 

@@ -142,14 +142,14 @@ class _Derives(ResolverMetaclass):
             fields: dict[str, Any] = {
                 field: (kind, ...)
                 for field, kind in get_type_hints(of).items()
-                if field not in without
+                if field not in without and not any(field in base.model_fields for base in bases)
             }
             bases = (create_model(f"{name}Fields", __base__=bases, **fields),)
         return super().__new__(mcs, name, bases, namespace, **more)
 
 
 class Derived(Schema, metaclass=_Derives):
-    """A schema with the fields of a data class, ``of``, but not those ``without``."""
+    """A schema with the fields of a data class, ``of``, except ``without`` and inherited ones."""
 
     def __init_subclass__(cls, of: Any = None, without: tuple[str, ...] = ()) -> None: ...
 

@@ -1,6 +1,5 @@
 """Comparisons with what is known of their differences: verdicts, findings, files."""
 
-from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -30,7 +29,7 @@ from fsbench_web.compare.selection.set_aside import set_aside
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.bounds import bounded_answer
-from fsbench_web.compare.tables.confounding import order_over_time
+from fsbench_web.compare.tables.confounding import MeasuredPeriod, order_over_time
 from fsbench_web.compare.tables.delta_tables import (
     Comparison,
     answer_of,
@@ -70,31 +69,25 @@ class MedianOut(Derived, of=MedianInterval):
     """
 
 
-class ComparedRow(DeltaRowOut):
+_OTHERWISE = (
+    "study_title",
+    "left_out",
+    "run_ids",
+    "interval",
+    "verdict",
+    "change_verdict",
+    "share",
+)
+
+
+class ComparedRow(Derived, DeltaRowOut, of=DeltaRow, without=(*_OTHERWISE, "repeat_scores")):
     """A row of ``/deltas`` with where it comes from. ``verdict`` is of the best against it (of the
     best row: of it against all others), ``change_verdict`` of it against the baseline.
     ``interval`` is the 95% interval and says of what.
     """
 
-    label: str | None
-    filesystem: str
-    study: str
-    hardware: str | None
-    workload: str | None
-    lun: str | None
-    kernel: str | None
-    distribution: str | None
-    preparation: str | None
-    origin: str
-    series_id: int | None
     run_ids: list[int]
-    configurations: int | None
-    cells: int | None
-    cells_expected: int | None
-    half_width: float | None
-    half_width_percent: float | None
     interval: dict[str, Any] | None
-    is_baseline: bool | None
     verdict: VerdictOut | None
     change_verdict: VerdictOut | None
     repeat_scores: list[tuple[str, float | None]] | None = Field(
@@ -167,12 +160,8 @@ class AnswerOut(StatusOut):
     basis: str
 
 
-class TurnOut(Schema):
+class TurnOut(Derived, of=MeasuredPeriod):
     """When the runs of a contender were measured."""
-
-    contender: str
-    first: datetime
-    last: datetime
 
 
 class ComparisonOut(Schema):
@@ -202,14 +191,10 @@ class ComparisonOut(Schema):
     links: dict[str, str]
 
 
-class FindingOut(Schema):
+class FindingOut(Derived, of=findings.Finding, without=("parts", "decided_by")):
     """One sentence or two. ``status`` is significant, tie, unknown, alone or not ranked."""
 
-    test: str
-    category: str
-    status: str
     text: str
-    is_headline: bool
 
 
 class FindingsOut(Schema):

@@ -21,7 +21,14 @@ from fsbench_web.compare.tables.delta_tables import (
     refuse_missing_baseline,
 )
 from fsbench_web.core.comparison.rows import DeltaTable
-from fsbench_web.core.scoring.profiles.coverage import Coverage, NearestValue, PartWords
+from fsbench_web.core.scoring.deltas import Delta
+from fsbench_web.core.scoring.profiles.coverage import (
+    Coverage,
+    NearestCell,
+    NearestValue,
+    PartWords,
+    WorkAnswer,
+)
 from fsbench_web.core.scoring.shares import Share
 from fsbench_web.studies.models import Study
 
@@ -96,14 +103,11 @@ class Filters(WorkFilters):
     from_row: str = Field("", description="likewise the scores of a single table, best first")
 
 
-class PublishedOut(Schema):
+class PublishedOut(Derived, of=Delta):
     """What the paper printed next to the score. ``differs`` names what does not follow from its
     own table by more than rounding (0.01 percentage points).
     """
 
-    best: bool
-    delta1_percent: float | None
-    delta2_percent: float | None
     differs: list[str]
 
 
@@ -181,37 +185,27 @@ class NearValueOut(Derived, of=NearestValue, without=("base", "label")):
     """The best that a contender measured of the nearest cell."""
 
 
-class NearestOut(Schema):
+class NearestOut(Derived, of=NearestCell, without=("values",)):
     """The measured cell nearest to those of an operation that nobody measured, best first; no
     values where nothing was measured so at any size.
     """
 
-    operation: str
-    cell: str
-    record_kb: int | None
-    file_kb: int | None
     values: list[NearValueOut]
 
 
-class WorkOut(Schema):
+_OTHERWISE = (
+    *("is_baseline_chosen", "baseline_missing", "source"),
+    *("unceiled", "apart", "notes", "parts", "coverage", "nearest"),
+)
+
+
+class WorkOut(Derived, of=WorkAnswer, without=_OTHERWISE):
     """What of a work profile, or of a range, was measured: of ``of`` cells ``measured`` by any
     contender and ``by_all`` by every one. A contender that lacks a cell is in no table. Ratios are
     to ``baseline``.
     """
 
-    title: str
-    name: str
-    together: str
-    test: str
-    category: str
     headline: str
-    measured: int
-    of: int
-    by_all: int
-    scored: int
-    contenders: int
-    baseline: str
-    only_printed: int
     unceiled: list[str] = Field(
         [], description="contenders without a share of their LUN: how many cells have no ceiling"
     )

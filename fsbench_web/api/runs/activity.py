@@ -12,7 +12,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.router import Router, binary
 from fsbench_web.api.protocol.schemas import Derived, With, value_at
 from fsbench_web.api.runs.routes import run_or_404
-from fsbench_web.core.activity.costs import COSTS
+from fsbench_web.core.activity.costs import COSTS, Cost
 from fsbench_web.core.activity.series import Activity, Step
 from fsbench_web.core.latency_over_time import PERCENTS
 from fsbench_web.core.traces.operations import OperationTrace
@@ -26,15 +26,10 @@ Trace = TypeVar("Trace", RequestTrace, OperationTrace)
 _CSV = binary("text/csv", description="text/csv")
 
 
-class CostOut(Schema):
+class CostOut(Derived, of=Cost, without=("floor",)):
     """``better`` is lower, higher or neither."""
 
-    test: str
-    label: str
     value: float
-    unit: str
-    better: str
-    definition: str
 
 
 class StepOut(Derived, of=Step):

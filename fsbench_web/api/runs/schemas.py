@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field
 from fsbench_web.api.protocol.schemas import (
     LARGEST_ID,
     Answer,
+    Derived,
     IsThere,
     Lookup,
     Page,
@@ -21,9 +22,11 @@ from fsbench_web.api.protocol.schemas import (
 from fsbench_web.api.results.deltas import ShareOut
 from fsbench_web.api.results.studies import RunConfiguration, study_or_404
 from fsbench_web.catalog.configurations.stacks import members_in
+from fsbench_web.core.scoring.repeating import RepeatTarget
 from fsbench_web.core.workloads import presets
 from fsbench_web.studies.jobs.spec import Configuration, JobOptions, ParameterValues
 from fsbench_web.studies.models import Run, RunState, Series, StackLun
+from fsbench_web.studies.runs.logs import LoggedLine
 
 MOST_LINES = 10_000
 
@@ -215,12 +218,9 @@ class StateChangeOut(Schema):
     reason: str
 
 
-class RepeatRuleOut(Schema):
+class RepeatRuleOut(Derived, of=RepeatTarget):
     """``stop_reason`` says why no further repeat follows; empty while one may."""
 
-    half_width_percent: float
-    least: int
-    most: int
     stop_reason: str
 
 
@@ -264,11 +264,7 @@ class Submitted(Schema):
     runs: list[RunSummary]
 
 
-class LogLineOut(Schema):
-    id: int
-    at: datetime
-    stream: str
-    text: str
+class LogLineOut(Derived, of=LoggedLine): ...
 
 
 class LogOut(Schema):
