@@ -42,7 +42,7 @@ _HAS_BLANKS = re.compile("[\u00a0\u2007\u202f\ufeff\u200b]")
 def layers(lines: Sequence[str]) -> Iterator[tuple[list[str], list[str]]]:
     """The lines without the outermost wrapping, then without the next, each with remarks."""
     plain, remarks = list(lines), list[str]()
-    if any(_HAS_BLANKS.search(line) for line in plain if not line.isascii()):
+    if not all(map(str.isascii, plain)) and any(map(_HAS_BLANKS.search, plain)):
         plain = [line.translate(_BLANKS) for line in plain]
         remarks.append("Blanks of other kinds were read as blanks.")
         yield plain, list(remarks)

@@ -23,12 +23,15 @@ class Region:
     minimum_file_kb: int
     maximum_file_kb: int
 
-    def __contains__(self, cell: Cell) -> bool:
-        record_kb, file_kb = cell
-        return (
-            self.minimum_record_kb <= record_kb <= self.maximum_record_kb
-            and self.minimum_file_kb <= file_kb <= self.maximum_file_kb
-        )
+    def among(self, cells: Iterable[Cell]) -> list[Cell]:
+        """The cells that are in it."""
+        least_record, most_record = self.minimum_record_kb, self.maximum_record_kb
+        least_file, most_file = self.minimum_file_kb, self.maximum_file_kb
+        return [
+            cell
+            for cell in cells
+            if least_record <= cell[0] <= most_record and least_file <= cell[1] <= most_file
+        ]
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Category:
     region: Region | None = None
 
     def holds(self, cell: Cell) -> bool:
-        return self.region is None or cell in self.region
+        return self.region is None or bool(self.region.among([cell]))
 
 
 CATEGORIES: dict[str, Category] = {

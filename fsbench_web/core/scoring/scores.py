@@ -49,7 +49,7 @@ def score_repeats(repeats: Sequence[Mapping[Cell, float]]) -> dict[str, ScoreVal
             value, count = _WHOLE_MATRIX[slug](values), len(means)
             of_repeats = list(map(len, repeats))
         else:
-            cells = [cell for cell in means if cell in region]
+            cells = region.among(means)
             if not cells:
                 continue
             value, count = mean([means[cell] for cell in cells]), len(cells)

@@ -30,7 +30,7 @@ def measured(measurement: Measurement, with_unit: bool = False) -> SafeString:
     scale = numbers.scale_of(unit, [value]) if with_unit else _scale(unit)
     written = _written(measurement, scale)
     return SafeString(
-        _linked(measurement, _with_unit(written, unit, scale) if with_unit else written)
+        _linked(measurement, (written + escape(scale.suffix(unit))) if with_unit else written)
     )
 
 
@@ -48,10 +48,6 @@ def measured_rows(matrix: TestMatrix) -> SafeString:
             parts.append(f'<td class="num">{number}</td>')
         parts.append("</tr>")
     return SafeString("".join(parts))  # each part is escaped, or a number
-
-
-def _with_unit(markup: str, unit: str, scale: numbers.Scale) -> str:
-    return markup + escape(scale.suffix(unit))
 
 
 def _scale(unit: str) -> numbers.Scale:

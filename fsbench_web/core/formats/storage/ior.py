@@ -129,7 +129,9 @@ def parse(lines: list[str], collector: Collector) -> ParsedResult:
     result = collector.result
     columns: list[str] = []
     test = _Test()
-    for line_number, line in enumerate(_without_last_word(lines), start=1):
+    for line_number, line in enumerate(
+        ([*lines[:-1], lines[-1].rpartition(" ")[0]] if lines else []), start=1
+    ):
         if (version := _VERSION.search(line)) is not None:
             result.tool_version = result.tool_version or version[1]
             _without_summary(collector, test, line_number)
@@ -172,11 +174,6 @@ def _option(test: _Test, line: str) -> None:
             test.settings[f"{counted[1]} {counted[2]}"] = None
     elif (setting := _SETTING.match(line)) is not None:
         test.settings[f"{setting[1]} {setting[2]}"[:200]] = None
-
-
-def _without_last_word(lines: list[str]) -> list[str]:
-    """Without the word at which the file ends, which may have been longer."""
-    return [*lines[:-1], lines[-1].rpartition(" ")[0]] if lines else []
 
 
 def _iteration(collector: Collector, test: _Test, words: list[str], line: int) -> None:

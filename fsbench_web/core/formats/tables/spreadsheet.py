@@ -243,10 +243,5 @@ class _Cells:
         if not isinstance(value, str):
             return str(value)
         if value not in self.texts:
-            self.texts[value] = _without_controls(value[:MAX_CELL])
+            self.texts[value] = re.sub(r"[\x00-\x1f\x7f]+", " ", value[:MAX_CELL]).strip()
         return self.texts[value]
-
-
-def _without_controls(text: str) -> str:
-    """Without what a terminal would obey."""
-    return re.sub(r"[\x00-\x1f\x7f]+", " ", text).strip()

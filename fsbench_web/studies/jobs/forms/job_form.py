@@ -274,7 +274,7 @@ class JobForm(OptionsForm):
 
 def read(query: QueryDict) -> JobForm:
     """The form in a query string. Never raises: what makes no sense is left for ``spec``."""
-    query = _without_nul(query)
+    query = QueryDict(query.urlencode().replace("%00", quote("\ufffd")))
     is_fresh = "repeats" not in query and "repeat_by" not in query
     # The page's form always sends an empty one too: an address that names none takes the usual one,
     # and a form in which none is ticked is refused.
@@ -314,11 +314,6 @@ def read(query: QueryDict) -> JobForm:
     if "remove_variant" in query:
         form.remove_variant(str(query["remove_variant"]))
     return form
-
-
-def _without_nul(query: QueryDict) -> QueryDict:
-    # PostgreSQL refuses NUL in any text, also in one that is only looked for.
-    return QueryDict(query.urlencode().replace("%00", quote("\ufffd")))
 
 
 def prefilled(spec: JobSpec) -> JobForm:
