@@ -492,9 +492,8 @@ def _write(comparison: Difference) -> None:
     """Store the runs that changed as they are read today. Raises ImportRefused."""
     for run_id, date in comparison.dated.items():
         Run.objects.filter(pk=run_id).update(measured_at=date.at, measured_source=date.source)
-    latencies.replace_of_output(comparison.artefact, comparison.latencies)
-    latencies.replace_series_of_output(comparison.artefact, comparison.over_time)
     artefact = comparison.artefact
+    latencies.replace_of_output(artefact, comparison.latencies, comparison.over_time)
     MeasurementBlock.objects.filter(artefact=artefact, run__in=comparison.runs).delete()
     read = {run_id: run for run_id, run in comparison.runs.items() if run is not None}
     blocks = [

@@ -332,5 +332,4 @@ def retry_run(request: HttpRequest, run_id: int, job: RetryRunIn) -> Status[dict
     run = control.retry_run(run_id, job.confirm, user_of(request))
     if run is None:
         return Status(200, {"run": None})
-    row = found(listed_runs().filter(pk=run.pk), f"There is no run {run.pk}.")
-    return Status(201, {"run": row})
+    return Status(201, {"run": run_or_404(run.pk)})

@@ -9,7 +9,6 @@ numbers that are far apart, are asked about.
 """
 
 import re
-import shlex
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +23,7 @@ from fsbench_web.core.formats.result import (
     UnreadableFile,
 )
 from fsbench_web.core.formats.text import capped, quoted
-from fsbench_web.core.formats.values import Key, value_key
+from fsbench_web.core.formats.values import Key, value_key, words_of
 from fsbench_web.core.units import UnknownUnit, lower_is_better
 
 # How a run begins that names its paths, and where they stand: behind it, or in lines that follow.
@@ -186,13 +185,9 @@ def _typed(tool: str, lines: Sequence[str]) -> Iterator[_Run]:
 
 def _settings(command: str) -> list[str]:
     """The words of a command that make another one of it, sorted."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        words = command.split()
     settings = []
     is_value = False
-    for word in words:
+    for word in words_of(command):
         if _NO_SETTING.fullmatch(word):
             is_value = "=" not in word
         else:

@@ -75,18 +75,22 @@ def sizes_kb(
     return int(record_bytes // 1024), int(file_bytes // 1024)
 
 
+def words_of(command: str) -> list[str]:
+    """The words of a command line; of one with a quote that does not end, those between blanks."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
+
+
 def settings_of_command(command: str, may_differ: Collection[str]) -> tuple[str, ...]:
     """The options of a command line that are part of the workload, with their values, sorted.
 
     A false difference splits a series, a false repeat spoils a result. ``may_differ``: "-d",
     "--log", or "-O log" for the "-O log=…" of an option that says many things.
     """
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        words = command.split()
     options: list[list[str]] = []
-    for word in words:
+    for word in words_of(command):
         if word.startswith("-") and len(word) > 1 and not _NEGATIVE.fullmatch(word):
             options.append(_option_parts(word))
         elif options:

@@ -48,13 +48,6 @@ def of_output(artefact: Artefact) -> dict[int, list[Distribution]]:
     return _by_run(LatencyBlock.objects.filter(artefact=artefact), latency_blocks.decode)
 
 
-def replace_of_output(artefact: Artefact, by_run: Mapping[int, Sequence[Distribution]]) -> None:
-    """Keep these of an output in place of what these runs have of it, the caller's transaction."""
-    LatencyBlock.objects.filter(artefact=artefact, run__in=by_run).delete()
-    for run in Run.objects.filter(pk__in=by_run):
-        store(run, artefact, by_run[run.pk])
-
-
 def store_series(run: Run, artefact: Artefact | None, serieses: Sequence[LatencySeries]) -> None:
     """Keep the latencies over time that one output holds. The caller holds the transaction."""
     if serieses:
@@ -74,13 +67,17 @@ def series_of_output(artefact: Artefact) -> dict[int, list[LatencySeries]]:
     return _by_run(blocks, latency_blocks.decode_over_time)
 
 
-def replace_series_of_output(
-    artefact: Artefact, by_run: Mapping[int, Sequence[LatencySeries]]
+def replace_of_output(
+    artefact: Artefact,
+    distributions: Mapping[int, Sequence[Distribution]],
+    over_time: Mapping[int, Sequence[LatencySeries]],
 ) -> None:
-    """As ``replace_of_output``, of latencies over time."""
-    LatencySeriesBlock.objects.filter(artefact=artefact, run__in=by_run).delete()
-    for run in Run.objects.filter(pk__in=by_run):
-        store_series(run, artefact, by_run[run.pk])
+    """Keep these of an output in place of what these runs have of it, the caller's transaction."""
+    LatencyBlock.objects.filter(artefact=artefact, run__in=distributions).delete()
+    LatencySeriesBlock.objects.filter(artefact=artefact, run__in=over_time).delete()
+    for run in Run.objects.filter(pk__in={*distributions, *over_time}):
+        store(run, artefact, distributions.get(run.pk, ()))
+        store_series(run, artefact, over_time.get(run.pk, ()))
 
 
 def of_run(run_id: int) -> list[Distribution]:

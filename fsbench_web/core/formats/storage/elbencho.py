@@ -9,7 +9,6 @@ docs/csv-results.md, and output of 1.6, 1.9, 2.0 and 3.1.
 
 import csv
 import re
-import shlex
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -24,6 +23,7 @@ from fsbench_web.core.formats.values import (
     reads,
     sizes_kb,
     test_name,
+    words_of,
 )
 
 _HEADER = re.compile(r"^OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE\s*$")
@@ -341,10 +341,7 @@ def _sizes(block: str, size: str, *, moves_data: bool) -> tuple[int | None, int 
 
 def _settings_of(command: str) -> tuple[tuple[str, ...], str]:
     """The options of a command with their values, without paths, and the load."""
-    try:
-        words = shlex.split(command)[1:]
-    except ValueError:
-        words = command.split()[1:]
+    words = words_of(command)[1:]
     settings: list[str] = []
     counts: dict[str, int | None] = {}
     for word, following in zip(words, [*words[1:], ""], strict=False):

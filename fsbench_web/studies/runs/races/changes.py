@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from math import exp, fsum, isfinite, log
 
+from fsbench_web.core.numbers import counted
 from fsbench_web.core.stats import racing
 from fsbench_web.core.stats.bisecting import AFTER, BEFORE, FAILED, Bisection
 from fsbench_web.core.stats.racing import RacePlace
@@ -84,7 +85,7 @@ def _result(standing: Standing) -> str:
         so_far = progress_in_words(standing)
         so_far = so_far[:1].lower() + so_far[1:]
         return f"The budget ended the search for what changed {subject}: {so_far}"
-    seen = words.counted(bisection.fresh, "round" if len(race.contenders) == 2 else "fresh round")
+    seen = counted(bisection.fresh, "round" if len(race.contenders) == 2 else "fresh round")
     if bisection.status == FASTER:
         return _change_found(standing, bisection, kernels, subject, seen)
     inside = f"within {race.margin_percent:g}%, {_interval(bisection, seen)}"

@@ -5,7 +5,7 @@ from math import isfinite
 
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core import numbers
-from fsbench_web.core.numbers import duration
+from fsbench_web.core.numbers import counted, duration
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.quality import FLAGS
 from fsbench_web.core.stats import racing
@@ -204,8 +204,3 @@ def _percent(ratio: float) -> str:
 def _percent_size(size: float, decimals: int) -> str:
     """What binary rounding leaves of no difference is none."""
     return "0.0" if size < LEAST_PERCENT else numbers.percent_size(size, decimals)
-
-
-def counted(count: int, noun: str) -> str:
-    """So many of them: "1 run", "2 runs"."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
