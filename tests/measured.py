@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from fsbench_web.core.comparison.score_rows import ScoreRow
+from fsbench_web.core.comparison.rows import ScoreRow
 from fsbench_web.studies.models import Artefact, MeasurementBlock, Run, Score, Series
 from fsbench_web.studies.runs.new_runs import FinishedRun, record_all_finished
 from fsbench_web.studies.scores import ingest, measurements

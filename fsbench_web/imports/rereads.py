@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from fsbench_web.accounts import audit, rights
 from fsbench_web.core import latency_blocks
-from fsbench_web.core.comparison.digests import content_of
+from fsbench_web.core.comparison.imported import content_of
 from fsbench_web.core.formats import ParsedResult, ParsedValue, Problem, UnreadableFile, parse
 from fsbench_web.core.formats.result import OwnKey, names_kernels, stored_key
 from fsbench_web.core.formats.tables.file_numbers import FileNumbers, numbers_of, run_values

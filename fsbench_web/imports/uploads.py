@@ -17,8 +17,7 @@ from django.db import transaction
 from django.db.models import Count, Min, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
-from fsbench_web.core.comparison.imported import stem_of
-from fsbench_web.core.comparison.repeats import cells_of
+from fsbench_web.core.comparison.imported import cells_of, stem_of
 from fsbench_web.imports import guesses, targets
 from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.plan import Plan, PlannedFile, labels_of, plan_files

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.test import Client
 
-from fsbench_web.core.comparison.names import shown_names
+from fsbench_web.core.comparison.rows import shown_names
 from tests.compare.conftest import make_score
 
 

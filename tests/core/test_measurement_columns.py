@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsbench_web.core import measurement_columns as columns_of
-from fsbench_web.core.comparison.digests import content_of
+from fsbench_web.core.comparison.imported import content_of
 from fsbench_web.core.measurement_columns import MeasuredTest, UnreadableBlock
 
 NAMES = st.text(max_size=20).filter(lambda text: "\x00" not in text)

@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 
-from fsbench_web.core.comparison.repeats import KnownCells, Repeats, cells_of
+from fsbench_web.core.comparison.imported import KnownCells, Repeats, cells_of
 from fsbench_web.core.measurement_columns import MeasuredTest, MeasurementColumns, of_rows
 from fsbench_web.imports import rereads as reading
 from fsbench_web.imports.models import Import, RunContent

@@ -8,8 +8,7 @@ from fsbench.local import files
 from fsbench.local.files import FoundFile, FoundFiles, common_parts
 from fsbench.local.problems import FileProblem, problem
 from fsbench_web.core.comparison import imported
-from fsbench_web.core.comparison.digests import content_of
-from fsbench_web.core.comparison.repeats import KnownCells, Repeats
+from fsbench_web.core.comparison.imported import KnownCells, Repeats, content_of
 from fsbench_web.core.formats import NoSureTable, ParsedResult, UnknownFormat, UnreadableFile, parse
 from fsbench_web.core.formats.result import OwnKey
 from fsbench_web.core.formats.tables.file_numbers import FileNumbers, Samples, numbers_of

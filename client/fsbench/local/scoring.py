@@ -12,8 +12,8 @@ from fsbench.local.problems import FileProblem, problem
 from fsbench.local.reading import Circumstances, LocalRun
 from fsbench_web.core.comparison.imported import as_label
 from fsbench_web.core.comparison.judged import judged_tables, row_of
-from fsbench_web.core.comparison.rows import DeltaTable
-from fsbench_web.core.comparison.score_rows import (
+from fsbench_web.core.comparison.rows import (
+    DeltaTable,
     ScoreRow,
     SeriesFacts,
     Value,
@@ -22,9 +22,8 @@ from fsbench_web.core.comparison.score_rows import (
 from fsbench_web.core.comparison.significance import Rule
 from fsbench_web.core.formats.result import TOOLS_OF_TRIALS
 from fsbench_web.core.scoring.judging import Part, TestScores, computed_scores, judge_parts
-from fsbench_web.core.scoring.quality import EVERY_CELL
+from fsbench_web.core.scoring.quality import EVERY_CELL, SeriesContext, postmark_times
 from fsbench_web.core.scoring.quality_cells import MixedMeasurements, requests_direct_io
-from fsbench_web.core.scoring.series_quality import SeriesContext, postmark_times
 from fsbench_web.core.scoring.testnames import at_load
 from fsbench_web.core.stats.intervals import SAMPLES, TRIALS
 

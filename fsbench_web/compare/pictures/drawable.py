@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.bounds import BoundedComparison, by_rows
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison
-from fsbench_web.core.comparison.contenders import tool_of
+from fsbench_web.core.comparison.delta_tables import tool_of
 from fsbench_web.core.comparison.headlines import headline_of
-from fsbench_web.core.comparison.names import shown_names
-from fsbench_web.core.comparison.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable, shown_names
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.scores import cells
 from fsbench_web.studies.scores.cells import ScoredTest

@@ -12,8 +12,7 @@ from django.urls import reverse
 from fsbench_web.compare.selection.wording import flag_label
 from fsbench_web.compare.tables.columns import ColumnOf
 from fsbench_web.core import numbers
-from fsbench_web.core.comparison.names import shown_names
-from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable, shown_names
 from fsbench_web.core.numbers import as_text
 from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.core.scoring.shares import Share

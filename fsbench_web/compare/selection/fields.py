@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.labels import current_label
 from fsbench_web.compare.selection.properties import PROPERTIES, contenders
-from fsbench_web.core.comparison.score_rows import Value
+from fsbench_web.core.comparison.rows import Value
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.profiles.definition import LARGEST_KB, Sizes
 from fsbench_web.core.stats.verdicts import FREENIX

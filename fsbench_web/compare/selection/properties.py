@@ -9,7 +9,7 @@ from typing import Any
 from fsbench_web.catalog.configurations.filesystems import ALL
 from fsbench_web.catalog.configurations.labels import current_label
 from fsbench_web.catalog.configurations.stacks import LunCounts
-from fsbench_web.core.comparison.score_rows import ConfigurationFacts, Value, slug_of
+from fsbench_web.core.comparison.rows import ConfigurationFacts, Value, slug_of
 from fsbench_web.studies.scores.choices import ScoreChoices
 from fsbench_web.studies.scores.queries import Condition
 

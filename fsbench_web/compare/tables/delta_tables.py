@@ -18,8 +18,12 @@ from fsbench_web.compare.tables.query import Facts, TableContenders, choose, has
 from fsbench_web.compare.tables.work.ranking import rank
 from fsbench_web.core.comparison import headlines
 from fsbench_web.core.comparison.answer import ComparisonAnswer, answer_from
-from fsbench_web.core.comparison.contenders import Contender, TableKey, over_common_cells
-from fsbench_web.core.comparison.delta_tables import delta_table
+from fsbench_web.core.comparison.delta_tables import (
+    Contender,
+    TableKey,
+    delta_table,
+    over_common_cells,
+)
 from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.comparison.significance import Rule, with_verdicts
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer

@@ -13,9 +13,8 @@ from fsbench_web.compare.selection.properties import (
     Property,
     keys_of,
 )
-from fsbench_web.core.comparison.contenders import Contender
-from fsbench_web.core.comparison.names import shown_names
-from fsbench_web.core.comparison.score_rows import ScoreRow
+from fsbench_web.core.comparison.delta_tables import Contender
+from fsbench_web.core.comparison.rows import ScoreRow, shown_names
 
 Facts = Mapping[str, Mapping[str, frozenset[str]]]
 """What environments say: {section: {label: values}}; several where runs of a series differ."""

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.query import ONLY, OUT, WITH
-from fsbench_web.core.comparison.rows import DeltaTable
-from fsbench_web.core.comparison.score_rows import EMULATED
+from fsbench_web.core.comparison.rows import EMULATED, DeltaTable
 
 
 def with_emulation_choice(

@@ -19,8 +19,7 @@ from fsbench_web.compare.tables.verdicts.uncertainty import (
 )
 from fsbench_web.core import numbers
 from fsbench_web.core.comparison.headlines import counted_tables, headline_of
-from fsbench_web.core.comparison.names import with_shown_names
-from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable, with_shown_names
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.deltas import is_same
 from fsbench_web.core.stats.verdicts import EQUAL, SIGNIFICANT, TIE, UNKNOWN, Verdict

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from fsbench_web.compare.selection.properties import PROPERTIES
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.core.comparison.contenders import (
+from fsbench_web.core.comparison.delta_tables import (
     BestPerValue,
     Contender,
     TableKey,
@@ -18,7 +18,7 @@ from fsbench_web.core.comparison.contenders import (
     configuration_names,
     direction,
 )
-from fsbench_web.core.comparison.score_rows import (
+from fsbench_web.core.comparison.rows import (
     Candidate,
     PrintKey,
     ScoreRow,

@@ -40,9 +40,13 @@ from fsbench_web.compare.views.table_cells import (
 )
 from fsbench_web.core import numbers
 from fsbench_web.core.comparison.headlines import TestLine, headline_tables, line_against
-from fsbench_web.core.comparison.names import shown_names, with_shown_names
-from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
-from fsbench_web.core.comparison.score_rows import slug_of
+from fsbench_web.core.comparison.rows import (
+    DeltaRow,
+    DeltaTable,
+    shown_names,
+    slug_of,
+    with_shown_names,
+)
 from fsbench_web.core.units import SUM
 from fsbench_web.studies.runs.listing import RunAddresses, run_addresses
 

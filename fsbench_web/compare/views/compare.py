@@ -42,7 +42,7 @@ from fsbench_web.compare.views.shown import (
     rows_of,
     test_context,
 )
-from fsbench_web.core.comparison.contenders import coverage
+from fsbench_web.core.comparison.delta_tables import coverage
 from fsbench_web.core.scoring import testnames
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Score, Series, Study
 from fsbench_web.studies.scores.cells import CellsByTest, TooManyValues, cells_of_runs

@@ -31,8 +31,7 @@ from fsbench_web.compare.tables.differences import differences
 from fsbench_web.core.comparison.answer_shown import answer_context
 from fsbench_web.core.comparison.headlines import caveats_of, headline_tables
 from fsbench_web.core.comparison.matrix import matrix_of
-from fsbench_web.core.comparison.names import shown_names
-from fsbench_web.core.comparison.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable, shown_names
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.models import Study
 from fsbench_web.studies.runs.listing import address_of

@@ -19,7 +19,7 @@ from fsbench_web.core.comparison.answer import (
     ComparisonAnswer,
     WorkloadAnswer,
 )
-from fsbench_web.core.comparison.names import shown_names
+from fsbench_web.core.comparison.rows import shown_names
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.profiles.coverage import NOTES
 from fsbench_web.core.stats.answers import (

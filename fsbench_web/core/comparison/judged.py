@@ -4,11 +4,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fsbench_web.core.comparison.contenders import Contender, best_by_table
-from fsbench_web.core.comparison.delta_tables import delta_table
+from fsbench_web.core.comparison.delta_tables import Contender, best_by_table, delta_table
 from fsbench_web.core.comparison.headlines import default_tables
-from fsbench_web.core.comparison.rows import DeltaTable
-from fsbench_web.core.comparison.score_rows import Candidate, ScoreRow, SeriesFacts, Value
+from fsbench_web.core.comparison.rows import Candidate, DeltaTable, ScoreRow, SeriesFacts, Value
 from fsbench_web.core.comparison.significance import Rule, with_verdicts
 from fsbench_web.core.scoring.judging import ComputedScore
 from fsbench_web.core.stats.intervals import REPEATS

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from fsbench_web.core.comparison.answer import ComparisonAnswer
 from fsbench_web.core.comparison.headlines import counted_tables
-from fsbench_web.core.comparison.names import shown_names
-from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
+from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable, shown_names
 from fsbench_web.core.comparison.significance import family_of, verdict_of_pair
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.stats.verdicts import SIGNIFICANT, Family

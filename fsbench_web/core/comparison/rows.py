@@ -1,12 +1,11 @@
 """A delta table as data: what page, CSV, API and permalink have in common."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from fsbench_web.core import numbers, units
-from fsbench_web.core.comparison.score_rows import RepeatScores
 from fsbench_web.core.scoring import categories
 from fsbench_web.core.scoring.deltas import Published
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
@@ -21,6 +20,123 @@ from fsbench_web.core.stats.intervals import (
     median_interval,
 )
 from fsbench_web.core.stats.verdicts import FREENIX, Verdict
+
+# Scores with all that describes them, wherever they are kept.
+
+PARTIAL = "partial"
+"""The score is made of fewer cells than its region has in the workload's full matrix."""
+EMULATED = "emulated"
+"""It was measured in a guest that was emulated: for function, not for speed."""
+
+
+RepeatScores = tuple[tuple[str, float | None], ...]
+"""(block, "" for none; score of this repeat alone, None where it has none)."""
+
+
+PUBLISHED_DIFFERS = "published_differs"
+
+PrintKey = tuple[int, str, str]
+"""(series, test, category): one score."""
+
+
+@dataclass(kw_only=True)
+class ConfigurationFacts:
+    """What is known of a configuration; ``options`` by key. ``is_emulated``: any series of it."""
+
+    configuration: str
+    configuration_id: int
+    configuration_is_known: bool
+    filesystem: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    scheduler: str = ""
+    external_journal: bool = False
+    stack: Mapping[str, Any] = field(default_factory=dict)
+    is_emulated: bool = False
+
+
+@dataclass(kw_only=True)
+class SeriesFacts(ConfigurationFacts):
+    """What scores share with their series. ``preparation`` and ``machine``: "" for none."""
+
+    study: str
+    study_title: str
+    series_id: int
+    workload: str | None
+    workload_title: str | None
+    tool: str | None = None
+    hardware: str | None
+    hardware_name: str | None
+    lun: str | None
+    kernel: str
+    distribution: str
+    preparation: str = ""
+    machine: str = ""
+    guest_kernel: str = ""
+    journal_lun: str | None = None
+    stack_luns: str = ""
+
+
+@dataclass(kw_only=True)
+class ScoreRow(SeriesFacts):
+    """One score with all that describes it; None where unknown. Not frozen: pages have hundreds.
+
+    ``half_width``: of the repeats' 95% interval. ``interval``: the same, or of one run's samples.
+    ``left_out``: cells that a selection lacks, and why.
+    """
+
+    test: str
+    category: str
+    value: float
+    unit: str
+    repeats: int | None
+    cells: int | None
+    cells_expected: int | None
+    origin: str
+    published: Mapping[str, Any] | None = None
+    half_width: float | None = None
+    half_width_percent: float | None = None
+    interval: Interval | None = None
+    flags: tuple[str, ...] = ()
+    run_ids: tuple[int, ...] = field(default=())
+    left_out: Mapping[str, Any] | None = None
+    summed_unit: str | None = None
+    repeat_scores: RepeatScores | None = None
+    share: Share | None = None
+
+    @property
+    def printed_unit(self) -> str:
+        """What its tool printed: of an overall score, what is summed where that is known."""
+        return self.summed_unit or self.unit
+
+
+class Candidate(NamedTuple):
+    """As much of a score as it takes to choose; ``configurations`` of its contender."""
+
+    score_id: int
+    series_id: int
+    test: str
+    category: str
+    unit: str
+    value: float
+    is_printed: bool
+    configurations: int
+
+
+class Value(NamedTuple):
+    """``slug`` is lower case without spaces; texts that differ in nothing else are one value."""
+
+    slug: str
+    label: str
+
+
+def slug_of(text: str) -> str:
+    """Lower case, without spaces: ``6.1 Debian`` is ``6.1-debian``."""
+    return "-".join(text.lower().split())
+
+
+def print_key(row: ScoreRow) -> PrintKey:
+    """What names the row's score."""
+    return (row.series_id, row.test, row.category)
 
 
 class DeltaRow(NamedTuple):
@@ -348,3 +464,47 @@ class DeltaTable:
             unit_base=data.get("unit_base"),
             work=WorkAnswer.from_dict(data["work"]) if data.get("work") else None,
         )
+
+
+# Names of entries for people: without what all of them share. Addresses keep the names.
+
+SCHEDULER = "none"
+
+
+def shown_names(names: Iterable[str]) -> dict[str, str]:
+    """Each name as pages show it: ``ext4`` for ``ext4_none`` if all have the scheduler ``none``."""
+    full = sorted(set(names))
+    short = [_without_scheduler(name) for name in full]
+    is_clear = all(short) and len(set(short)) == len(full)
+    return dict(zip(full, short if is_clear else full, strict=True))
+
+
+def _without_scheduler(name: str) -> str:
+    """The name without its scheduler; "" where it has another or none at all."""
+    label, at, circumstances = name.partition("@")
+    filesystem, *words = label.split("_")
+    if SCHEDULER not in words:
+        return ""
+    words.remove(SCHEDULER)
+    return "_".join([filesystem, *words]) + at + circumstances
+
+
+def with_shown_names(table: DeltaTable) -> DeltaTable:
+    """The same table with the names of its entries and configurations as pages show them."""
+    names = shown_names(row.contender for row in table.rows)
+    labels = shown_names(row.configuration for row in table.rows if row.configuration)
+    rows = tuple(
+        row._replace(
+            contender=names[row.contender],
+            configuration=row.configuration and labels[row.configuration],
+            label=row.label and labels.get(row.label, row.label),
+            verdict=row.verdict and _renamed(row.verdict, names),
+            change_verdict=row.change_verdict and _renamed(row.change_verdict, names),
+        )
+        for row in table.rows
+    )
+    return replace(table, rows=rows)
+
+
+def _renamed(verdict: Verdict, names: Mapping[str, str]) -> Verdict:
+    return verdict._replace(against=tuple(names.get(name, name) for name in verdict.against))

@@ -7,29 +7,32 @@ from typing import Any
 import numpy as np
 
 from fsbench_web.core.measurement_columns import NONE, Column, MeasuredTest, MeasurementColumns
-from fsbench_web.core.scoring.cache_boundary import Boundary
 from fsbench_web.core.scoring.categories import MEAN
 from fsbench_web.core.scoring.quality import (
     CACHED,
     CACHED_CELLS,
+    CELL_FLAGS,
     EVERY_CELL,
     LEAVE_NOTHING_OUT,
     SOUND_CELLS,
     SPIKE,
     UNCACHED,
     UNCACHED_CELLS,
-    ordered,
-)
-from fsbench_web.core.scoring.quality_cells import Mask, MixedMeasurements, TestColumns, Whole
-from fsbench_web.core.scoring.scores import ScoreValue, score_mean, score_repeats
-from fsbench_web.core.scoring.series_quality import (
-    CELL_FLAGS,
     Bits,
     FlaggedCells,
     SeriesContext,
     judge,
+    ordered,
     slugs,
 )
+from fsbench_web.core.scoring.quality_cells import (
+    Boundary,
+    Mask,
+    MixedMeasurements,
+    TestColumns,
+    Whole,
+)
+from fsbench_web.core.scoring.scores import ScoreValue, score_mean, score_repeats
 from fsbench_web.core.scoring.shares import Share
 from fsbench_web.core.scoring.testnames import at_load, is_mean_of_samples
 from fsbench_web.core.stats.intervals import (

@@ -14,7 +14,7 @@ import numpy as np
 
 from fsbench_web.core import number_tables
 from fsbench_web.core.comparison.judged import judged_tables, row_of
-from fsbench_web.core.comparison.score_rows import EMULATED, PARTIAL, ScoreRow, Value, slug_of
+from fsbench_web.core.comparison.rows import EMULATED, PARTIAL, ScoreRow, Value, slug_of
 from fsbench_web.core.comparison.significance import Rule
 from fsbench_web.core.formats import ParsedResult, UnreadableFile, parse
 from fsbench_web.core.formats.result import TOOLS_OF_TRIALS, stored_key
@@ -32,9 +32,14 @@ from fsbench_web.core.measurement_columns import (
 )
 from fsbench_web.core.number_tables import COLUMNS, OF_RUN, RunNumbers
 from fsbench_web.core.scoring.judging import Part, TestScores, computed_scores, judge_parts
-from fsbench_web.core.scoring.quality import EVERY_CELL, RULES
+from fsbench_web.core.scoring.quality import (
+    EVERY_CELL,
+    RULES,
+    SeriesContext,
+    flags_of,
+    postmark_times,
+)
 from fsbench_web.core.scoring.quality_cells import Mask, MixedMeasurements, TestColumns
-from fsbench_web.core.scoring.series_quality import SeriesContext, flags_of, postmark_times
 from fsbench_web.core.scoring.shares import is_above, is_of_time
 from fsbench_web.core.scoring.testnames import at_load
 from fsbench_web.core.sealed.problems import Unsealed, UnsealedFile

@@ -12,7 +12,7 @@ from django.db import transaction
 from fsbench_web.accounts import audit, rights
 from fsbench_web.catalog.configurations.records import from_label
 from fsbench_web.catalog.models import Environment, Workload
-from fsbench_web.core.comparison import digests
+from fsbench_web.core.comparison import imported
 from fsbench_web.imports.guesses import MeasuredDate
 from fsbench_web.imports.models import Import, ImportedFile, ImportState, RunContent
 from fsbench_web.imports.plan import Plan, PlannedRun, TooLargeForRequest, plan_files
@@ -300,7 +300,7 @@ def _store_notes(
 def _digest_of(parts: Sequence[PlannedRun]) -> str:
     """That of all parts of a run together."""
     own_digest = parts[0].digest if len(parts) == 1 else ""
-    return own_digest or digests.digest_of(*(part.columns for part in parts))
+    return own_digest or imported.digest_of(*(part.columns for part in parts))
 
 
 def import_uploads(

@@ -8,9 +8,8 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db.models import F
 
-from fsbench_web.core.comparison import digests
-from fsbench_web.core.comparison.digests import Content
-from fsbench_web.core.comparison.repeats import Cells, KnownCells, Repeats
+from fsbench_web.core.comparison import imported
+from fsbench_web.core.comparison.imported import Cells, Content, KnownCells, Repeats
 from fsbench_web.core.formats.result import ParsedResult
 from fsbench_web.core.formats.text import quoted
 from fsbench_web.core.formats.values import differences
@@ -102,13 +101,13 @@ def _add_cells(by_series: dict[int, ExistingRuns]) -> None:
         outputs = Counter(run_id for run_id, _ in by_output)
         for (run_id, _), parts in by_output.items():
             if outputs[run_id] > 1:
-                existing.runs.setdefault(digests.digest_of(*parts), finished[run_id])
+                existing.runs.setdefault(imported.digest_of(*parts), finished[run_id])
 
 
 def digest_of(run_id: int) -> str:
     """The digest of the numbers that a run holds, counted now."""
     blocks = measurements.read(measurements.of_run(run_id))
-    return digests.digest_of(*(numbers.columns for numbers in blocks))
+    return imported.digest_of(*(numbers.columns for numbers in blocks))
 
 
 def forget(run_ids: Sequence[int]) -> None:
@@ -146,7 +145,7 @@ class Numbering:
                 data[series.pk].add(entry.said_repeat)
         for done, (entry, series) in enumerate(zip(placed, serieses, strict=True)):
             on_progress("Checking", done / len(placed))
-            content = digests.content_of([entry.columns])
+            content = imported.content_of([entry.columns])
             entry.digest = content.digest
             same = _duplicate(entry, by_digest[series.pk].get(content.digest))
             problem = _given_twice(entry, content)

@@ -12,8 +12,8 @@ from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.scoring.categories import expected_cells
 from fsbench_web.core.scoring.judging import TestScores, computed_scores
+from fsbench_web.core.scoring.quality import SeriesContext
 from fsbench_web.core.scoring.quality_cells import MixedMeasurements as MixedMeasurements
-from fsbench_web.core.scoring.series_quality import SeriesContext
 from fsbench_web.core.stats.intervals import REPEATS
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.studies.models import (

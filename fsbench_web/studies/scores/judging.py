@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fsbench_web.core.scoring.judging import Part, TestScores, judge_parts
-from fsbench_web.core.scoring.series_quality import Bits, SeriesContext, bits_of, flags_of
+from fsbench_web.core.scoring.quality import Bits, SeriesContext, bits_of, flags_of
 from fsbench_web.core.scoring.testnames import at_load
 from fsbench_web.core.stats.intervals import SAMPLES, TRIALS
 from fsbench_web.studies.models import Series

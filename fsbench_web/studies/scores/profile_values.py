@@ -16,11 +16,10 @@ from fsbench_web.core import identity as identities
 from fsbench_web.core.identity import Identity, in_flight, of_fio_name
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
-from fsbench_web.core.scoring.cache_boundary import Boundary
 from fsbench_web.core.scoring.categories import Cell
 from fsbench_web.core.scoring.profiles.definition import RequiredCell
 from fsbench_web.core.scoring.quality import LEAVE_NOTHING_OUT
-from fsbench_web.core.scoring.quality_cells import includes_flush
+from fsbench_web.core.scoring.quality_cells import Boundary, includes_flush
 from fsbench_web.core.units import OPERATIONS, RATE, SIZE, is_known, lower_is_better, unit_factor
 from fsbench_web.core.workloads import ParameterError
 from fsbench_web.core.workloads.registry import workload_types

@@ -21,18 +21,20 @@ from fsbench_web.catalog.workers.machines import EMULATED, KVM
 from fsbench_web.core.activity.promises import NOT_KEPT
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import quality_cells as cells
-from fsbench_web.core.scoring.cache_boundary import Boundary, CacheEdge
 from fsbench_web.core.scoring.quality import (
     BUSY,
     CLOCK,
     CONTENDED,
     DRIFTED,
     NOT_FLUSHED,
+    POSTMARK_TIMES,
     SPIKE,
     SWAPPED,
+    SeriesContext,
     has_swapped,
+    postmark_times,
 )
-from fsbench_web.core.scoring.series_quality import POSTMARK_TIMES, SeriesContext, postmark_times
+from fsbench_web.core.scoring.quality_cells import Boundary, CacheEdge
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Series
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT

@@ -14,7 +14,7 @@ from fsbench_web.catalog.configurations import preparation
 from fsbench_web.catalog.models import FilesystemConfiguration, Lun
 from fsbench_web.catalog.workers.machines import EMULATED as EMULATED_MACHINE
 from fsbench_web.catalog.workers.machines import Machine
-from fsbench_web.core.comparison.score_rows import (
+from fsbench_web.core.comparison.rows import (
     EMULATED,
     PARTIAL,
     Candidate,

@@ -7,8 +7,8 @@ import pytest
 
 from fsbench_web.compare.tables.differences import Group, differences
 from fsbench_web.compare.templatetags.compare import also_differ
-from fsbench_web.core.comparison.contenders import Contender
-from fsbench_web.core.comparison.score_rows import ScoreRow
+from fsbench_web.core.comparison.delta_tables import Contender
+from fsbench_web.core.comparison.rows import ScoreRow
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.runs.environments import environment_for
 from fsbench_web.studies.scores.source_runs import environments_of

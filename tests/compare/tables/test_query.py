@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables import query
 from fsbench_web.compare.tables.delta_tables import delta_tables
-from fsbench_web.core.comparison.score_rows import Candidate
+from fsbench_web.core.comparison.rows import Candidate
 from fsbench_web.studies.models import Score
 from fsbench_web.studies.scores.queries import best_candidates
 from tests.compare.conftest import make_score

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsbench_web.core.scoring.cache_boundary import CacheEdge, boundary, edge
+from fsbench_web.core.scoring.quality_cells import CacheEdge, boundary, edge
 
 SIZES = [2**n for n in range(10, 20)]
 

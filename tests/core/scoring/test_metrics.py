@@ -2,7 +2,7 @@
 
 import pytest
 
-from fsbench_web.core.scoring.metrics import metric_of, primary_tests
+from fsbench_web.core.comparison.headlines import metric_of, primary_tests
 
 
 @pytest.mark.parametrize(

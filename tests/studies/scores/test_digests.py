@@ -6,7 +6,7 @@ import struct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsbench_web.core.comparison.digests import content_of, digest_of
+from fsbench_web.core.comparison.imported import content_of, digest_of
 from fsbench_web.core.measurement_columns import NONE, MeasuredTest, of_rows
 
 TEST = st.builds(MeasuredTest, st.sampled_from("abcdefg"), st.just(""), st.sampled_from(["", "s"]))

@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 
 from fsbench_web.catalog.configurations.records import configuration_for
-from fsbench_web.core.comparison import digests
+from fsbench_web.core.comparison import imported
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.measurement_columns import UnreadableBlock
 from fsbench_web.imports.storing.numbering import digest_of
@@ -58,7 +58,7 @@ def test_blocks_are_cut_and_read_in_order(cut: Run) -> None:
         ["read", "threads=2", "KB/s", 2, 2],
     ]
     assert measurements_of(cut) == [expected(value) for value in VALUES]
-    assert digest_of(cut.pk) == digests.digest_of(measurements.of_values(VALUES)[0])
+    assert digest_of(cut.pk) == imported.digest_of(measurements.of_values(VALUES)[0])
 
 
 def test_however_it_is_cut_the_scores_are_the_same(cut: Run) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.core.comparison.score_rows import RepeatScores, SeriesFacts, Value
+from fsbench_web.core.comparison.rows import RepeatScores, SeriesFacts, Value
 from fsbench_web.core.scoring.profiles.combining import (
     ScoreUnavailable,
     Values,

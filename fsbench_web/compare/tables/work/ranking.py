@@ -16,14 +16,14 @@ from fsbench_web.compare.tables.work.entries import (
     without_ceiling,
 )
 from fsbench_web.core import units
-from fsbench_web.core.comparison.contenders import (
+from fsbench_web.core.comparison.delta_tables import (
     Contender,
     TableKey,
     by_table,
     configuration_names,
     tool_of,
 )
-from fsbench_web.core.comparison.score_rows import ScoreRow, SeriesFacts
+from fsbench_web.core.comparison.rows import ScoreRow, SeriesFacts
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.categories import Cell
 from fsbench_web.core.scoring.profiles.combining import Combined, ScoreUnavailable, combined

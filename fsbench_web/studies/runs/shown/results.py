@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from fsbench_web.core.comparison.headlines import primary_tests
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.categories import MEAN
-from fsbench_web.core.scoring.metrics import primary_tests
 from fsbench_web.studies.models import Run, RunState, Score
 from fsbench_web.studies.runs.shown.scores import RunScore
 
