@@ -5,8 +5,9 @@ Plotly's heat maps know no patterns: each flag is a trace of filled outlines of 
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -14,9 +15,141 @@ import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring.quality import FLAGS, OF_RUNS
-from fsbench_web.figures import colourscale
 from fsbench_web.figures.frame import heading, log_ticks, plain_text, summary
-from fsbench_web.figures.sizes import SizeAxis, size_axis, size_name
+
+# Colour scales that the colour-blind can read, and the text colour for each shade.
+
+Stops = Sequence[tuple[float, str]]
+
+
+def _evenly_spaced(colours: str) -> Stops:
+    named = colours.split()
+    return tuple((place / (len(named) - 1), colour) for place, colour in enumerate(named))
+
+
+VIRIDIS = _evenly_spaced(
+    "#440154 #48186a #472d7b #424086 #3b528b #33638d #2c728e #26828e #21918c #1fa088 #28ae80 "
+    "#3fbc73 #5ec962 #84d44b #addc30 #d8e219 #fde725"
+)
+BETWEEN = [(place / 9, colour) for place, (_, colour) in enumerate(VIRIDIS[5:15])]
+"""Of Viridis what is seen on a light page and on a dark one: for cells that stand alone on it."""
+DIVERGING = _evenly_spaced(
+    "#7f3b08 #b35806 #e08214 #fdb863 #fee0b6 #f7f7f7 #d8daeb #b2abd2 #8073ac #542788 #2d004b"
+)
+DARK, LIGHT = "#000000", "#ffffff"
+
+
+def as_plotly(stops: Stops) -> list[list[float | str]]:
+    """The stops as plotly takes them."""
+    return [[place, colour] for place, colour in stops]
+
+
+def colour_at(stops: Stops, share: float) -> tuple[float, float, float]:
+    """Red, green and blue (0 to 255) at ``share`` of the scale; what lies outside is its end."""
+    share = min(1.0, max(0.0, share))
+    for (before, first), (after, second) in itertools.pairwise(stops):
+        if share <= after:
+            part = (share - before) / (after - before)
+            low, high = _rgb(first), _rgb(second)
+            red, green, blue = (a + part * (b - a) for a, b in zip(low, high, strict=True))
+            return red, green, blue
+    raise ValueError("a colour scale ends at 1")
+
+
+def css_at(stops: Stops, share: float) -> str:
+    """The same as CSS writes it, ``rgb(1,2,3)``."""
+    return f"rgb({','.join(str(round(part)) for part in colour_at(stops, share))})"
+
+
+def text_on(stops: Stops, share: float) -> str:
+    """Black or white, whichever reads better there: never below a contrast of 4.5 to 1."""
+    background = luminance(colour_at(stops, share))
+    return DARK if (background + 0.05) / 0.05 >= 1.05 / (background + 0.05) else LIGHT
+
+
+def luminance(rgb: tuple[float, float, float]) -> float:
+    """The relative luminance of WCAG 2.2, 0 for black and 1 for white."""
+
+    def linear(channel: float) -> float:
+        share = channel / 255
+        return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+
+    red, green, blue = (linear(channel) for channel in rgb)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    value = int(colour[1:], 16)
+    return value >> 16, value >> 8 & 255, value & 255
+
+
+# A logarithmic axis of sizes. Neighbours that are further apart than a doubling leave a gap.
+
+DOUBLING = 2.0
+
+
+@dataclass(frozen=True)
+class SizeAxis:
+    """The columns of a matrix along one size, in KB, smallest first; None is a gap.
+
+    ``edges`` are one more than the columns.
+    """
+
+    columns: tuple[int | None, ...]
+    edges: tuple[float, ...]
+
+    @property
+    def sizes(self) -> list[int]:
+        return [size for size in self.columns if size is not None]
+
+    def layout(self, title: str) -> dict[str, Any]:
+        """The axis as plotly takes it, with a tick for each size."""
+        return {
+            "title": {"text": f"{title} (log)", "standoff": 12},
+            "type": "log",
+            "range": [math.log10(self.edges[0]), math.log10(self.edges[-1])],
+            "tickmode": "array",
+            "tickvals": self.sizes,
+            "ticktext": [size_name(size) for size in self.sizes],
+            "automargin": True,
+            "showgrid": False,
+            "zeroline": False,
+        }
+
+
+def size_axis(sizes: Iterable[int]) -> SizeAxis:
+    """The axis of these sizes in KB, which are positive."""
+    return _axis_of(tuple(sorted(set(sizes))) or (1,))
+
+
+# The matrices of a page have the same sizes, a dozen times over.
+@lru_cache(maxsize=64)
+def _axis_of(ordered: tuple[int, ...]) -> SizeAxis:
+    columns: list[int | None] = []
+    edges: list[float] = []
+    for place, size in enumerate(ordered):
+        before = size / ordered[place - 1] if place else DOUBLING
+        after = ordered[place + 1] / size if place + 1 < len(ordered) else DOUBLING
+        low, high = size / _half_step(before), size * _half_step(after)
+        if edges and before > DOUBLING * 1.001:
+            columns.append(None)
+            edges.append(low)
+        elif not edges:
+            edges.append(low)
+        columns.append(size)
+        edges.append(high)
+    return SizeAxis(tuple(columns), tuple(edges))
+
+
+@lru_cache(maxsize=1024)
+def size_name(size_kb: float) -> str:
+    """A size in KB in a readable unit."""
+    return numbers.benchmark_size(size_kb)
+
+
+def _half_step(ratio: float) -> float:
+    return math.sqrt(min(ratio, DOUBLING))
+
 
 Cell = tuple[int, int]
 """(record size KB, file size KB)"""
@@ -61,7 +194,7 @@ _PLATE_A_LETTER = 4.5  # plotly draws such a marker 1.4 times as long as its siz
 class _Scale:
     """The colours between the ``limits``, by what ``shade`` makes of a value. ``bar`` says it."""
 
-    stops: colourscale.Stops
+    stops: Stops
     shade: Callable[[float], float]
     limits: tuple[float, float]
     bar: Mapping[str, Any]
@@ -113,7 +246,7 @@ def matrix(
     is_log = low > 0 and high / low >= LOGARITHMIC_FROM
     ticks = log_ticks(low, high) if is_log else []
     scale = _Scale(
-        colourscale.VIRIDIS,
+        VIRIDIS,
         math.log10 if is_log else float,
         (low, high),
         {
@@ -162,7 +295,7 @@ def ratio(
     widest = max([LEAST_RATIO, *(max(value, 1 / value) for value in cells.values())])
     ticks = _ratio_ticks(widest)
     scale = _Scale(
-        colourscale.DIVERGING,
+        DIVERGING,
         math.log2,
         (1 / widest, widest),
         {
@@ -230,7 +363,7 @@ def _map(
         "z": _grid(records, files, cell_values, lambda cell: scale.shade(cell_values[cell])),
         "customdata": _grid(records, files, cell_values, hover_text),
         **({"zmin": scale.low, "zmax": scale.high} if cell_values else {}),
-        "colorscale": colourscale.as_plotly(scale.stops),
+        "colorscale": as_plotly(scale.stops),
         "reversescale": scale.is_reversed,
         "xgap": 1,
         "ygap": 1,
@@ -296,7 +429,7 @@ def _labels(
         "showlegend": False,
         "textfont": {
             "size": 10,
-            "color": [colourscale.text_on(scale.stops, part) for part in shares],
+            "color": [text_on(scale.stops, part) for part in shares],
         },
         "meta": {"role": LABELS},
     }
@@ -311,7 +444,7 @@ def _labels(
             ],
             "line": {
                 "width": [14 if cell in hatched else 0 for cell in cell_values],
-                "color": [colourscale.css_at(scale.stops, part) for part in shares],
+                "color": [css_at(scale.stops, part) for part in shares],
             },
         }
     return trace

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from fsbench_web.core import numbers
-from fsbench_web.figures import colourscale
+from fsbench_web.figures import heatmap
 from fsbench_web.figures.frame import axis, heading, line_layout, plain_text, summary
 
 Bins = Sequence[tuple[int, int, int]]
@@ -134,7 +134,7 @@ def over_device(
                 + unit
                 + "<br>%{customdata} requests<extra></extra>",
                 "hoverongaps": False,
-                "colorscale": colourscale.as_plotly(colourscale.BETWEEN),
+                "colorscale": heatmap.as_plotly(heatmap.BETWEEN),
                 "zmin": 0,
                 "zmax": max(math.log10(largest), 0.3),
                 "colorbar": {

@@ -9,12 +9,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
-from typing import IO, Any
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import Any
 
 from django.conf import settings
 
-from fsbench_web.renderings.worker import FAILED, LENGTH, MADE, TOO_LARGE
+from fsbench_web.renderings.worker import FAILED, MADE, TOO_LARGE
 
 LONGEST_S = 120.0
 
@@ -46,6 +47,7 @@ class Renderer:
         self._longest_s = longest_s
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._channel: Connection | None = None
         self._has_ended = False
 
     @property
@@ -62,16 +64,15 @@ class Renderer:
         with self._lock:
             is_used = self._process is not None
             try:
-                answer = self._exchange(message)
+                kind, body = self._exchange(message)
             except _ProcessEnded as ended:
                 # One that was idle may have ended in this very moment.
                 if ended.took_too_long or not is_used or self._has_ended:
                     raise RendererUnavailable from None
                 try:
-                    answer = self._exchange(message)
+                    kind, body = self._exchange(message)
                 except _ProcessEnded:
                     raise RendererUnavailable from None
-        kind, body = answer[:1], answer[1:]
         if kind == TOO_LARGE:
             raise TooLarge
         if kind == FAILED:
@@ -87,14 +88,13 @@ class Renderer:
         with self._lock:
             self._forget()
 
-    def _exchange(self, message: bytes) -> bytes:
-        """The answer. Raises _ProcessEnded."""
+    def _exchange(self, message: bytes) -> tuple[bytes, bytes]:
+        """The answer: what it is, and the bytes. Raises _ProcessEnded."""
         if self._has_ended:
             raise _ProcessEnded(took_too_long=False)
-        process = self._process = self._process or _start_worker()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        took_too_long = threading.Event()
+        if self._process is None or self._channel is None:
+            self._process, self._channel = _start_worker()
+        process, took_too_long = self._process, threading.Event()
 
         def give_up() -> None:
             took_too_long.set()
@@ -104,40 +104,34 @@ class Renderer:
         too_long.daemon = True
         too_long.start()
         try:
-            process.stdin.write(LENGTH.pack(len(message)) + message)
-            process.stdin.flush()
-            head = process.stdout.read(LENGTH.size)
-            count = LENGTH.unpack(head)[0] if len(head) == LENGTH.size else 0
-            answer = process.stdout.read(count) if count else b""
-        except OSError:
-            count, answer = 0, b""
+            self._channel.send_bytes(message)
+            return self._channel.recv_bytes(), self._channel.recv_bytes()
+        except (OSError, EOFError):
+            self._forget()
+            raise _ProcessEnded(took_too_long.is_set()) from None
         finally:
             too_long.cancel()
-        if count and len(answer) == count:
-            return answer
-        self._forget()
-        raise _ProcessEnded(took_too_long.is_set())
 
     def _forget(self) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        process.wait()
-        pipe: IO[bytes] | None
-        for pipe in (process.stdin, process.stdout):
-            with suppress(OSError):
-                pipe.close()  # type: ignore[union-attr]
+        process, channel, self._process, self._channel = self._process, self._channel, None, None
+        if process is not None and channel is not None:
+            process.kill()
+            process.wait()
+            channel.close()
 
 
-def _start_worker() -> subprocess.Popen[bytes]:
+def _start_worker() -> tuple[subprocess.Popen[bytes], Connection]:
     environment = os.environ | {"PYTHONPATH": str(settings.BASE_DIR)}
     environment.pop("PROMETHEUS_MULTIPROC_DIR", None)  # it answers nobody and counts nothing
-    return subprocess.Popen(
-        [sys.executable, "-m", "fsbench_web.renderings.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment,
-        # Ctrl-C is for the supervisor. It ends when its input does, however this process ends.
-        start_new_session=True,
-    )
+    ours, theirs = Pipe()
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "fsbench_web.renderings.worker", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=2,  # what a library prints
+            env=environment,
+            # Ctrl-C is for the supervisor. It ends when its channel does, however this one ends.
+            start_new_session=True,
+        )
+    return process, ours

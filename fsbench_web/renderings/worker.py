@@ -1,18 +1,16 @@
-"""The process that makes files: ``python -m fsbench_web.renderings.worker``.
+"""The process that makes files: ``python -m fsbench_web.renderings.worker SOCKET``.
 
-It reads a pickle of (function, arguments), calls it, and writes the bytes. It uses no database. The
-length of each message stands before it, in 8 bytes.
+It takes a pickle of (function, arguments), calls it, and sends the bytes. It uses no database.
 """
 
 import os
 import pickle
 import resource
-import select
-import struct
+import sys
 import traceback
-from typing import BinaryIO
+from contextlib import suppress
+from multiprocessing.connection import Connection
 
-LENGTH = struct.Struct(">Q")
 MADE, TOO_LARGE, FAILED = b"M", b"L", b"F"
 # Pages go first where there are fewer processors than work.
 NICE = 10
@@ -24,24 +22,14 @@ IDLE_S = 600.0
 def main() -> None:
     os.nice(NICE)
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY_BYTES, MOST_MEMORY_BYTES))
-    # What a library prints must not come between the answers.
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
     import django
 
     django.setup(set_prefix=False)
-    requests = os.fdopen(0, "rb", buffering=0)
-    while select.select([requests], [], [], IDLE_S)[0]:
-        head = _read(requests, LENGTH.size)
-        if head is None:
-            return  # the web process has ended
-        message = _read(requests, LENGTH.unpack(head)[0])
-        if message is None:
-            return
-        kind, body = render(message)
-        answers.write(LENGTH.pack(len(body) + 1) + kind)
-        answers.write(body)
-        answers.flush()
+    channel = Connection(int(sys.argv[1]))
+    with suppress(EOFError):  # the web process has ended
+        while channel.poll(IDLE_S):
+            for part in render(channel.recv_bytes()):
+                channel.send_bytes(part)
 
 
 def render(message: bytes) -> tuple[bytes, bytes]:
@@ -54,18 +42,6 @@ def render(message: bytes) -> tuple[bytes, bytes]:
     except Exception:
         return FAILED, traceback.format_exc().encode()
     return (TOO_LARGE, b"") if len(body) > MOST_ANSWER_BYTES else (MADE, body)
-
-
-def _read(stream: BinaryIO, count: int) -> bytes | None:
-    """As many bytes; None where the stream ends before."""
-    parts = []
-    while count:
-        part = stream.read(count)
-        if not part:
-            return None
-        parts.append(part)
-        count -= len(part)
-    return b"".join(parts)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,7 @@
 
 from random import Random
 
-from fsbench_web.core.comparison.answer import answer_from
-from fsbench_web.core.comparison.matrix import MOST_ROWS, Matrix, matrix_of
+from fsbench_web.core.comparison.answer import MOST_ROWS, Matrix, answer_from, matrix_of
 from fsbench_web.core.comparison.rows import DeltaTable
 from tests.compare.tables.test_answer import FASTER, STEADY, measured, table
 

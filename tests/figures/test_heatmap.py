@@ -3,8 +3,8 @@ import math
 
 import pytest
 
-from fsbench_web.figures import colourscale, heatmap
-from fsbench_web.figures.sizes import size_axis
+from fsbench_web.figures import heatmap
+from fsbench_web.figures.heatmap import size_axis
 
 
 def test_a_cell_that_was_not_measured_stays_blank() -> None:
@@ -82,10 +82,10 @@ def test_cells_are_labelled_while_there_is_room() -> None:
 
 
 def test_each_label_reads_on_its_cell() -> None:
-    for stops in (colourscale.VIRIDIS, colourscale.DIVERGING):
+    for stops in (heatmap.VIRIDIS, heatmap.DIVERGING):
         for hundredth in range(101):
-            back = colourscale.luminance(colourscale.colour_at(stops, hundredth / 100))
-            text = 0.0 if colourscale.text_on(stops, hundredth / 100) == "#000000" else 1.0
+            back = heatmap.luminance(heatmap.colour_at(stops, hundredth / 100))
+            text = 0.0 if heatmap.text_on(stops, hundredth / 100) == "#000000" else 1.0
             assert (max(back, text) + 0.05) / (min(back, text) + 0.05) >= 4.5
     fast_and_slow = heatmap.matrix({(4, 64): 1.0, (4, 128): 100.0}, "KB/s", "Read")
     assert list(fast_and_slow.data[1].textfont.color) == ["#ffffff", "#000000"]

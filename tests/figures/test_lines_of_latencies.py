@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from fsbench_web.figures import lines, panels, strip
+from fsbench_web.figures import bars, lines, panels
 from fsbench_web.figures.lines import LINEAR, LOG, Line, Point
 from fsbench_web.figures.palette import styles
 from fsbench_web.figures.panels import Panel, SmallMultiple
@@ -113,10 +113,10 @@ def test_small_charts_do_not_lie_on_each_other() -> None:
 def test_a_box_has_the_quartiles_that_are_defined_and_whiskers_to_repeats() -> None:
     # Hyndman and Fan (1996), definition 7: 1, 2, 3, 4, 100 has quartiles 2, 3 and 4.
     values = [3.0, 1.0, 4.0, 100.0, 2.0]
-    assert strip.quartiles(values) == (2, 3, 4)
-    five = strip.Strip("xfs", values, [""] * 5, [""] * 5, None)
-    four = strip.Strip("ext4", values[:4], [""] * 4, [""] * 4, None)
-    boxes = [trace for trace in strip.repeats([five, four], "s", "T").data if trace.type == "box"]
+    assert bars.quartiles(values) == (2, 3, 4)
+    five = bars.Strip("xfs", values, [""] * 5, [""] * 5, None)
+    four = bars.Strip("ext4", values[:4], [""] * 4, [""] * 4, None)
+    boxes = [trace for trace in bars.repeats([five, four], "s", "T").data if trace.type == "box"]
     [box] = boxes  # of four repeats there is none
     assert (box.lowerfence, box.upperfence) == ((1,), (4,))  # 100 is beyond 1.5 boxes
     assert (box.q1, box.median, box.q3) == ((2,), (3,), (4,))

@@ -6,7 +6,7 @@ import pytest
 
 from fsbench_web.core.scoring.quality import FLAGS, OF_RUNS
 from fsbench_web.figures import heatmap
-from fsbench_web.figures.sizes import size_axis
+from fsbench_web.figures.heatmap import size_axis
 
 CELLS: dict[tuple[int, int], float | None] = {
     (record, file): 10.0 * record + file for record in (4, 8) for file in (64, 128, 256)

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from fsbench_web.figures import colourscale, requests
+from fsbench_web.figures import heatmap, requests
 
 
 @pytest.mark.parametrize(("smallest_ns", "lower_edge"), [(1, "8.192 µs"), (1000, "8.192 ms")])
@@ -23,7 +23,7 @@ def test_labels_are_few_and_what_they_shorten_is_exact(smallest_ns: int, lower_e
 
 def test_a_single_request_is_seen_on_a_light_page_and_on_a_dark_one() -> None:
     """3 to 1 against the page (WCAG 2.2, 1.4.11) where most cells are."""
-    least = colourscale.luminance(colourscale.colour_at(colourscale.BETWEEN, 0))
-    light, dark = (colourscale.luminance(rgb) for rgb in ((246, 248, 250), (15, 20, 27)))
+    least = heatmap.luminance(heatmap.colour_at(heatmap.BETWEEN, 0))
+    light, dark = (heatmap.luminance(rgb) for rgb in ((246, 248, 250), (15, 20, 27)))
     assert (light + 0.05) / (least + 0.05) > 3
     assert (least + 0.05) / (dark + 0.05) > 2.7

@@ -1,8 +1,8 @@
 import pytest
 
 from fsbench_web.core.stats.intervals import interval
-from fsbench_web.figures import strip
-from fsbench_web.figures.strip import Strip
+from fsbench_web.figures import bars
+from fsbench_web.figures.bars import Strip
 
 
 def test_every_repeat_is_a_point_that_leads_to_its_run() -> None:
@@ -16,7 +16,7 @@ def test_every_repeat_is_a_point_that_leads_to_its_run() -> None:
         "/runs/?runs=1,2",
     )
     xfs = Strip("xfs", [20.0], ["/runs/3/"], ["run 3"], None)
-    figure = strip.repeats([ext3, xfs], "KB/s", "Read")
+    figure = bars.repeats([ext3, xfs], "KB/s", "Read")
     points, means = figure.data
     assert list(points.x) == [10.0, 12.0, 20.0]
     assert list(points.y) == ["ext3", "ext3", "xfs"]
@@ -28,11 +28,11 @@ def test_every_repeat_is_a_point_that_leads_to_its_run() -> None:
 
 
 def test_a_single_run_has_no_mean_of_repeats() -> None:
-    figure = strip.repeats([Strip("xfs", [20.0], ["/runs/3/"], [""], None)], "s", "T", True)
+    figure = bars.repeats([Strip("xfs", [20.0], ["/runs/3/"], [""], None)], "s", "T", True)
     assert len(figure.data) == 1
     assert "less is better" in figure.layout.xaxis.title.text
 
 
 def test_a_strip_with_a_link_too_few_is_refused() -> None:
     with pytest.raises(ValueError, match="every repeat"):
-        strip.repeats([Strip("xfs", [20.0], [], [""], None)], "s", "T")
+        bars.repeats([Strip("xfs", [20.0], [], [""], None)], "s", "T")

@@ -27,7 +27,7 @@ from fsbench_web.imports.sources import Target
 from fsbench_web.imports.storing import commit, numbering
 from fsbench_web.platform import limits
 from fsbench_web.studies.models import Artefact, Run, Score, Series, Study
-from fsbench_web.studies.scores import ingest, judging
+from fsbench_web.studies.scores import ingest
 from tests.importing import import_files
 from tests.measured import measured
 
@@ -93,8 +93,8 @@ def test_it_stores_numbers_flags_and_scores() -> None:
 def test_scores_from_columns_are_those_of_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
     import_files([("t.csv", table())], **TARGET, user=None)
     fresh = scores()
-    for limit in (judging.MOST_AT_ONCE, 5):
-        monkeypatch.setattr(judging, "MOST_AT_ONCE", limit)
+    for limit in (ingest.MOST_AT_ONCE, 5):
+        monkeypatch.setattr(ingest, "MOST_AT_ONCE", limit)
         for series in Series.objects.all():
             ingest.rescore(series)
         assert scores() == fresh

@@ -127,8 +127,8 @@ def test_its_end_waits_for_nothing_that_is_being_drawn_up(new: Renderer) -> None
 def test_it_ends_when_nobody_sends_any_more(renderer: Renderer) -> None:
     """As when the web process is killed: the kernel closes its end."""
     renderer(about_process, "pid")
-    process = renderer._process
+    process, channel = renderer._process, renderer._channel
     assert process is not None
-    assert process.stdin is not None
-    process.stdin.close()
+    assert channel is not None
+    channel.close()
     assert process.wait(60) == 0

@@ -19,7 +19,7 @@ from fsbench.terminal import Cell, Column
 if TYPE_CHECKING:
     from fsbench.local.comparison import LocalComparison
     from fsbench.local.problems import FileProblem
-    from fsbench_web.core.comparison import matrix
+    from fsbench_web.core.comparison import answer
 
 MOST_SHOWN = 8
 MOST_ROWS = 1000
@@ -110,7 +110,7 @@ def _how_to_compare(comparison: "LocalComparison") -> Iterator[str]:
         yield "The entries measured different tests. Run the same tests for each, with one tool."
 
 
-def _matrix_lines(found: "matrix.Matrix") -> Iterator[str]:
+def _matrix_lines(found: "answer.Matrix") -> Iterator[str]:
     baseline = terminal.clean(found.baseline)
     yield f"Change against {baseline}; ≈ is not significant."
     for workload, rows in found.groups:
@@ -125,7 +125,7 @@ def _matrix_lines(found: "matrix.Matrix") -> Iterator[str]:
         yield f"Not shown: {hidden}. --json has all."
 
 
-def _cell(place: int, row: "matrix.MatrixRow") -> Cell:
+def _cell(place: int, row: "answer.MatrixRow") -> Cell:
     from fsbench.local.markdown import cell_text
 
     cell = row.cells[place]

@@ -9,9 +9,8 @@ from typing import Any
 from fsbench.local import files, reading, scoring
 from fsbench.local.problems import FileProblem, NothingToRead
 from fsbench_web.core.comparison import answer_shown
-from fsbench_web.core.comparison.answer import ComparisonAnswer, answer_from
+from fsbench_web.core.comparison.answer import ComparisonAnswer, Matrix, answer_from, matrix_of
 from fsbench_web.core.comparison.headlines import counted_tables
-from fsbench_web.core.comparison.matrix import Matrix, matrix_of
 from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.comparison.significance import Rule
 from fsbench_web.core.numbers import counted

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from fsbench import terminal
-from fsbench_web.core.comparison.matrix import Cell, Matrix
+from fsbench_web.core.comparison.answer import Cell, Matrix
 
 if TYPE_CHECKING:
     from fsbench.local.comparison import LocalComparison

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fsbench import terminal
 from fsbench.local.problems import FileProblem
-from fsbench_web.core.comparison.matrix import Cell, Matrix
+from fsbench_web.core.comparison.answer import Cell, Matrix
 
 if TYPE_CHECKING:
     from fsbench.local.comparison import LocalComparison

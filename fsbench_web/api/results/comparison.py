@@ -22,14 +22,13 @@ from fsbench_web.api.results.deltas import (
 from fsbench_web.compare.exports import views
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.pictures import views as pictures_views
-from fsbench_web.compare.pictures.spec import SHOWS
+from fsbench_web.compare.pictures.base import SHOWS
 from fsbench_web.compare.pictures.views import KINDS
 from fsbench_web.compare.pictures.views import spec_of as picture_of
-from fsbench_web.compare.selection.set_aside import set_aside
+from fsbench_web.compare.selection.spec import set_aside
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.bounds import bounded_answer
-from fsbench_web.compare.tables.confounding import MeasuredPeriod, order_over_time
 from fsbench_web.compare.tables.delta_tables import (
     Comparison,
     answer_of,
@@ -37,6 +36,7 @@ from fsbench_web.compare.tables.delta_tables import (
     delta_tables,
     refuse_missing_baseline,
 )
+from fsbench_web.compare.tables.differences import MeasuredPeriod, order_over_time
 from fsbench_web.core.comparison import answer_shown
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.stats.intervals import MedianInterval

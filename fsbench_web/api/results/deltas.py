@@ -11,8 +11,7 @@ from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.protocol.router import Router, binary
 from fsbench_web.api.protocol.schemas import Derived
 from fsbench_web.api.results.studies import WorkFilters, no_study
-from fsbench_web.compare.selection.set_aside import set_aside
-from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.selection.spec import ComparisonSpec, set_aside
 from fsbench_web.compare.tables import csv
 from fsbench_web.compare.tables.bounds import BoundedComparison, bounded_answer
 from fsbench_web.compare.tables.delta_tables import (

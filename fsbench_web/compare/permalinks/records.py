@@ -19,7 +19,7 @@ from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import TableView, joined
 from fsbench_web.compare.selection.wording import describe
-from fsbench_web.compare.tables import emulation
+from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.bounds import bounded_answer
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison, default_tables
 from fsbench_web.compare.tables.differences import Difference, Differences, Group, differences
@@ -100,7 +100,7 @@ def pin(
     limited = bounded_answer(profiles.with_version(spec), limits.PINNED)
     live = comparison(limited.spec).by_default
     # What is shown now of emulated results stays so, whatever is measured later.
-    spec = emulation.with_emulation_choice(live.spec, live.tables, len(live.left_out))
+    spec = findings.with_emulation_choice(live.spec, live.tables, len(live.left_out))
     live = replace(live, spec=spec)
     if not live.tables:
         raise EmptyComparison("No score matches this comparison: there is nothing to pin.")

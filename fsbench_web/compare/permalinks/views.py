@@ -30,8 +30,8 @@ from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
 from fsbench_web.compare.selection.table_view import FORM, TableView, joined, without_view
 from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables.delta_tables import answer_of
+from fsbench_web.core.comparison.answer import matrix_of
 from fsbench_web.core.comparison.answer_shown import answer_context
-from fsbench_web.core.comparison.matrix import matrix_of
 from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
 
 View = Callable[..., HttpResponse]

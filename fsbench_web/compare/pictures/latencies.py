@@ -5,27 +5,23 @@ from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from fsbench_web.compare.pictures.base import (
-    Picture,
-    PictureKind,
-    Select,
-    SeveralContendersPicture,
-    scale_select,
-)
-from fsbench_web.compare.pictures.drawable import (
-    SCORES,
-    Need,
-    ScoredTests,
-    commonest_unit,
-    is_measured,
-)
-from fsbench_web.compare.pictures.spec import (
     CDF,
     COMPLETIONS,
     LARGEST,
     OVER_TIME,
     PERCENTILES,
     PERCENTS,
+    SCORES,
     SHOWS,
+    Need,
+    Picture,
+    PictureKind,
+    ScoredTests,
+    Select,
+    SeveralContendersPicture,
+    commonest_unit,
+    is_measured,
+    scale_select,
 )
 from fsbench_web.compare.pictures.table import (
     CONTENDER,

@@ -9,21 +9,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from fsbench_web.compare.pictures.base import (
-    FixedSizesPicture,
-    Picture,
-    PictureUnavailable,
-    Select,
-    SeveralContendersPicture,
-    scale_select,
-    sizes_in_words,
-)
-from fsbench_web.compare.pictures.drawable import (
     MATRIX,
     RUNS,
     Contender,
+    FixedSizesPicture,
     Need,
+    Picture,
+    PictureUnavailable,
     ScoredTests,
+    Select,
+    SeveralContendersPicture,
     is_measured,
+    scale_select,
+    sizes_in_words,
 )
 from fsbench_web.compare.pictures.table import (
     CONTENDER,
@@ -42,8 +40,8 @@ from fsbench_web.compare.selection.wording import joined
 from fsbench_web.core.scoring import loads, testnames
 from fsbench_web.core.scoring.shares import NOT_OF_THE_DISK_PERCENT
 from fsbench_web.figures import lines
+from fsbench_web.figures.heatmap import size_name
 from fsbench_web.figures.lines import Line, Point
-from fsbench_web.figures.sizes import size_name
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.scores import cells, shares
 from fsbench_web.studies.scores.cells import LoadCurve, Matrix

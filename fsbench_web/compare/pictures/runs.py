@@ -7,13 +7,15 @@ import plotly.graph_objects as go
 
 from fsbench_web.compare.pictures.base import (
     GONE,
+    MATRIX,
+    RUNS,
+    Contender,
     FixedSizesPicture,
     Picture,
     PictureUnavailable,
     Select,
     SingleContenderPicture,
 )
-from fsbench_web.compare.pictures.drawable import MATRIX, RUNS, Contender
 from fsbench_web.compare.pictures.table import (
     CONTENDER,
     ChartColumn,
@@ -32,7 +34,7 @@ from fsbench_web.compare.pictures.table import (
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.quality import FLAGS, ordered
-from fsbench_web.figures import heatmap, strip
+from fsbench_web.figures import bars, heatmap
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.runs.listing import address_of, dates_of
 from fsbench_web.studies.runs.shown import quality as run_quality
@@ -264,9 +266,9 @@ class RepeatsOfRuns(FixedSizesPicture):
         is_mean = any(row.cells > 1 for row in rows)
         words = ", ".join([*(["mean of each run"] if is_mean else []), *self.sizes_in_words])
         title = f"{testnames.label(self.test)}, repeats"
-        figure = strip.repeats(
+        figure = bars.repeats(
             [
-                strip.Strip(
+                bars.Strip(
                     contender.name,
                     [row.value for row in of_one],
                     [address_of([row.run_id]) for row in of_one],

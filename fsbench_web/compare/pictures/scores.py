@@ -5,22 +5,20 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from fsbench_web.compare.pictures.base import (
+    SCORES,
     CategoryPicture,
+    Need,
     Picture,
     PictureKind,
+    PictureSpec,
     PictureUnavailable,
-    Select,
-    scale_select,
-)
-from fsbench_web.compare.pictures.drawable import (
-    SCORES,
-    Need,
     ScoredTests,
+    Select,
     commonest_unit,
     of_tests,
+    scale_select,
 )
 from fsbench_web.compare.pictures.sections import contenders_of
-from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import (
     CONTENDER,
     ChartColumn,
@@ -38,8 +36,7 @@ from fsbench_web.compare.pictures.table import (
     value,
 )
 from fsbench_web.compare.selection import profiles, wording
-from fsbench_web.compare.selection.set_aside import set_aside
-from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.selection.spec import ComparisonSpec, set_aside
 from fsbench_web.compare.tables.delta_tables import comparison
 from fsbench_web.core import numbers
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable

@@ -11,23 +11,6 @@ from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.compare.pictures.base import (
-    CategoryPicture,
-    Picture,
-    PictureKind,
-    PictureUnavailable,
-)
-from fsbench_web.compare.pictures.drawable import DrawableTests, offer
-from fsbench_web.compare.pictures.latencies import Latencies
-from fsbench_web.compare.pictures.line_charts import LoadCurves, Profile, Roofline
-from fsbench_web.compare.pictures.runs import HeatMap, Ratio, RepeatsOfRuns
-from fsbench_web.compare.pictures.scores import (
-    BestCases,
-    Multiples,
-    Phases,
-    QueueDepth,
-    WriteAndRead,
-)
-from fsbench_web.compare.pictures.spec import (
     CDF,
     COMPLETIONS,
     MOST_HIDDEN,
@@ -38,7 +21,23 @@ from fsbench_web.compare.pictures.spec import (
     PERCENTS,
     SCALES,
     SHOWS,
+    CategoryPicture,
+    DrawableTests,
+    Picture,
+    PictureKind,
     PictureSpec,
+    PictureUnavailable,
+    offer,
+)
+from fsbench_web.compare.pictures.latencies import Latencies
+from fsbench_web.compare.pictures.line_charts import LoadCurves, Profile, Roofline
+from fsbench_web.compare.pictures.runs import HeatMap, Ratio, RepeatsOfRuns
+from fsbench_web.compare.pictures.scores import (
+    BestCases,
+    Multiples,
+    Phases,
+    QueueDepth,
+    WriteAndRead,
 )
 from fsbench_web.compare.pictures.table import as_csv
 from fsbench_web.compare.selection import folds

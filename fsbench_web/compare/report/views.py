@@ -21,17 +21,17 @@ from fsbench_web.compare.selection import profiles
 from fsbench_web.compare.selection.fields import CONTENDERS
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, units_of
 from fsbench_web.compare.tables import bounds, findings
-from fsbench_web.compare.tables.confounding import order_over_time
 from fsbench_web.compare.tables.delta_tables import (
     answer_of,
     comparison,
     in_units_of,
 )
+from fsbench_web.compare.tables.differences import order_over_time
 from fsbench_web.compare.tables.statements import check
 from fsbench_web.core import numbers
+from fsbench_web.core.comparison.answer import matrix_of
 from fsbench_web.core.comparison.answer_shown import answer_context
 from fsbench_web.core.comparison.headlines import headline_tables
-from fsbench_web.core.comparison.matrix import matrix_of
 from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.platform import limits

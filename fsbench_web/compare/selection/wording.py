@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fsbench_web.compare.selection import fields, profiles
 from fsbench_web.compare.selection.fields import CONTENDERS, Filter, sizes_of
 from fsbench_web.compare.selection.properties import STAGE_FILTERS, options_in_words
-from fsbench_web.compare.selection.set_aside import set_aside
-from fsbench_web.compare.selection.spec import EVERYTHING, ComparisonSpec
+from fsbench_web.compare.selection.spec import EVERYTHING, ComparisonSpec, set_aside
 from fsbench_web.core.scoring import quality, testnames
 from fsbench_web.core.scoring.profiles.definition import circumstances
 from fsbench_web.studies.scores.choices import ScoreChoices

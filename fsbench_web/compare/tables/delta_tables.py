@@ -13,7 +13,7 @@ from fsbench_web.compare.selection.spec import (
     ComparisonSpec,
     SpecError,
 )
-from fsbench_web.compare.tables import emulation
+from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.query import Facts, TableContenders, choose, has_scores
 from fsbench_web.compare.tables.work.ranking import rank
 from fsbench_web.core.comparison import headlines
@@ -83,8 +83,8 @@ class Comparison:
         )
 
     @cached_property
-    def emulated(self) -> emulation.Notice | None:
-        return emulation.notice(self.spec, self.tables, len(self.left_out))
+    def emulated(self) -> findings.EmulationNotice | None:
+        return findings.emulation_notice(self.spec, self.tables, len(self.left_out))
 
     @cached_property
     def run_ids(self) -> frozenset[int]:

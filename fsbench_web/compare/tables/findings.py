@@ -1,12 +1,13 @@
 """What delta tables say, one or two sentences a table. Pure. Every number is in the tables."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from fsbench_web.compare.selection.folds import folded_tests
-from fsbench_web.compare.tables import emulation
+from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.tables.query import ONLY, OUT, WITH
 from fsbench_web.compare.tables.verdicts.uncertainty import (
     NOT_KNOWN,
     effect,
@@ -19,10 +20,75 @@ from fsbench_web.compare.tables.verdicts.uncertainty import (
 )
 from fsbench_web.core import numbers
 from fsbench_web.core.comparison.headlines import counted_tables, headline_of
-from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable, with_shown_names
+from fsbench_web.core.comparison.rows import EMULATED, DeltaRow, DeltaTable, with_shown_names
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.core.scoring.deltas import is_same
 from fsbench_web.core.stats.verdicts import EQUAL, SIGNIFICANT, TIE, UNKNOWN, Verdict
+
+# How a comparison treats emulated results: they show function, not speed.
+
+
+def with_emulation_choice(
+    spec: ComparisonSpec, tables: Iterable[DeltaTable], hidden: int
+) -> ComparisonSpec:
+    """``spec`` that fixes what it shows of emulated results; ``hidden``: series it leaves out."""
+    if spec.emulated:
+        return spec
+    if hidden:
+        return replace(spec, emulated=OUT)
+    return replace(spec, emulated=ONLY) if emulation_state(tables) == ONLY else spec
+
+
+def emulation_state(tables: Iterable[DeltaTable]) -> str:
+    """What tables show of emulated results: "", ``only`` them, or them ``with`` others."""
+    emulated = {EMULATED in row.flags for table in tables for row in table.rows}
+    if emulated == {True}:
+        return ONLY
+    return WITH if True in emulated else ""
+
+
+@dataclass(frozen=True)
+class EmulationNotice:
+    """How many series are left out, what the tables show, and queries of the other choices."""
+
+    left_out: int
+    state: str
+    queries: Mapping[str, str]
+
+    @property
+    def sentence(self) -> str:
+        """The same in a sentence, for exports and reports; "" where there is nothing to say."""
+        if self.left_out:
+            is_one = self.left_out == 1
+            return (
+                f"{self.left_out} emulated series {'is' if is_one else 'are'} left out: emulated "
+                "results are for function, not for speed."
+            )
+        return EMULATION_SENTENCES.get(self.state, "")
+
+
+EMULATION_SENTENCES = {
+    ONLY: "Everything shown was emulated: for function, not for speed.",
+    WITH: (
+        "Emulated results are shown next to real ones. They are for function, not for speed: a "
+        "difference to them means nothing."
+    ),
+}
+
+
+def emulation_notice(
+    spec: ComparisonSpec, tables: Iterable[DeltaTable], hidden: int
+) -> EmulationNotice | None:
+    """What to say of a comparison; None where nothing of it was emulated."""
+    state = emulation_state(tables)
+    if not hidden and not state:
+        return None
+    return EmulationNotice(
+        hidden,
+        state,
+        {choice: replace(spec, emulated=choice).to_query() for choice in (OUT, WITH, ONLY)},
+    )
+
 
 ALONE = "alone"
 NOT_RANKED = "not ranked"
@@ -192,10 +258,10 @@ def pairs_tested(tables: Iterable[DeltaTable]) -> int:
 
 def _of_emulated(tables: Sequence[DeltaTable]) -> list[Finding]:
     """What has to be known before anything else is read: that some of it is no speed."""
-    state = emulation.state_of(tables)
+    state = emulation_state(tables)
     if not state:
         return []
-    return [Finding("", "", UNKNOWN, (Part(emulation.SENTENCES[state]),))]
+    return [Finding("", "", UNKNOWN, (Part(EMULATION_SENTENCES[state]),))]
 
 
 def _finding(table: DeltaTable, place: str, is_headline: bool) -> Finding:

@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from fsbench_web.accounts.requirements import Action, requires
-from fsbench_web.compare.explanations.setups import recorded_settings
+from fsbench_web.compare.explanations.contenders import recorded_settings
 from fsbench_web.core.comparison.rows import slug_of
 from fsbench_web.studies.models import Run, RunState
 from fsbench_web.studies.runs import listing

@@ -20,8 +20,13 @@ from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.permalinks.sharing import SharingForm
 from fsbench_web.compare.selection.fields import CONTENDERS
 from fsbench_web.compare.selection.properties import PROPERTIES
-from fsbench_web.compare.selection.set_aside import set_aside
-from fsbench_web.compare.selection.spec import EVERYTHING, WITH_PAPERS, ComparisonSpec, SpecError
+from fsbench_web.compare.selection.spec import (
+    EVERYTHING,
+    WITH_PAPERS,
+    ComparisonSpec,
+    SpecError,
+    set_aside,
+)
 from fsbench_web.compare.selection.table_view import FORM
 from fsbench_web.compare.selection.wording import FILTERS, in_words
 from fsbench_web.compare.tables.bounds import BoundedComparison, by_rows

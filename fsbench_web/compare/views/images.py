@@ -15,8 +15,7 @@ from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.permalinks.views import not_intact, of_permalink
 from fsbench_web.compare.selection import profiles
-from fsbench_web.compare.selection.set_aside import without_set_aside
-from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, without_set_aside
 from fsbench_web.compare.tables.bounds import bounded_answer
 from fsbench_web.compare.tables.delta_tables import answer_of, comparison, refuse_unknown_parts
 from fsbench_web.core.comparison.rows import DeltaTable

@@ -9,17 +9,15 @@ from urllib.parse import quote
 from django.http import QueryDict
 from django.urls import reverse
 
+from fsbench_web.compare.pictures.base import SHOWS
 from fsbench_web.compare.pictures.latencies import Latencies
 from fsbench_web.compare.pictures.sections import Section, sections
-from fsbench_web.compare.pictures.spec import SHOWS
 from fsbench_web.compare.selection import folds
 from fsbench_web.compare.selection.fields import CONTENDERS, unknown
 from fsbench_web.compare.selection.properties import PROPERTIES
-from fsbench_web.compare.selection.set_aside import set_aside
-from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError
+from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError, set_aside
 from fsbench_web.compare.selection.table_view import FORM, TableView, joined, without_view
 from fsbench_web.compare.tables.bounds import BoundedComparison, bounded_page, by_rows, part_links
-from fsbench_web.compare.tables.confounding import order_over_time
 from fsbench_web.compare.tables.delta_tables import (
     Comparison,
     answer_of,
@@ -27,10 +25,10 @@ from fsbench_web.compare.tables.delta_tables import (
     default_tables,
     refuse_unknown_parts,
 )
-from fsbench_web.compare.tables.differences import differences
+from fsbench_web.compare.tables.differences import differences, order_over_time
+from fsbench_web.core.comparison.answer import matrix_of
 from fsbench_web.core.comparison.answer_shown import answer_context
 from fsbench_web.core.comparison.headlines import caveats_of, headline_tables
-from fsbench_web.core.comparison.matrix import matrix_of
 from fsbench_web.core.comparison.rows import DeltaTable, shown_names
 from fsbench_web.core.scoring import categories, testnames
 from fsbench_web.studies.models import Study

@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring.quality import FLAGS
-from fsbench_web.figures.sizes import size_name
+from fsbench_web.figures.heatmap import size_name
 from fsbench_web.studies.scores.measurements import Measurement
 from fsbench_web.studies.views.run_details import TestMatrix
 

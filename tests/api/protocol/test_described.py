@@ -14,7 +14,7 @@ from fsbench_web.accounts import tokens
 from fsbench_web.accounts.models import AuditEntry, Role
 from fsbench_web.api.main import api
 from fsbench_web.api.protocol.router import declared_names
-from fsbench_web.compare.pictures.spec import PARAMETERS
+from fsbench_web.compare.pictures.base import PARAMETERS
 from fsbench_web.compare.selection.fields import FILTERS, PARTS
 from tests.accounts.people import person
 from tests.api.conftest import JobBody, reads

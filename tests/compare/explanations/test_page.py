@@ -9,8 +9,7 @@ from playwright.sync_api import Page, expect
 
 from fsbench_web.catalog.configurations.filesystems import FILESYSTEMS
 from fsbench_web.catalog.configurations.limits import LIMITS
-from fsbench_web.compare.explanations.contenders import MOST_SERIES, why_address
-from fsbench_web.compare.explanations.setups import FITS, setups
+from fsbench_web.compare.explanations.contenders import FITS, MOST_SERIES, setups, why_address
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.core.activity.costs import COSTS, WAITS

@@ -15,8 +15,8 @@ from django.test import Client
 from django.utils import timezone
 
 from fsbench_web.catalog.configurations.records import unknown_configuration
+from fsbench_web.compare.pictures.base import PictureSpec
 from fsbench_web.compare.pictures.sections import CHOICE_PX, charts, sections
-from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.pictures.table import PictureTable, as_csv, value
 from fsbench_web.compare.pictures.views import KINDS, spec_of
 from fsbench_web.compare.selection.spec import ComparisonSpec, SpecError

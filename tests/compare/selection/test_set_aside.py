@@ -6,8 +6,7 @@ import re
 import pytest
 from django.test import Client
 
-from fsbench_web.compare.selection.set_aside import set_aside
-from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.compare.selection.spec import ComparisonSpec, set_aside
 from tests.compare.conftest import make_score
 from tests.compare.tables.test_work_profiles import RANGE, database
 

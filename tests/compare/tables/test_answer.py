@@ -17,11 +17,11 @@ from fsbench_web.core.comparison.answer import (
     PROMISES_DIFFER,
     ComparisonAnswer,
     answer_from,
+    matrix_of,
 )
 from fsbench_web.core.comparison.answer_shown import basis, details, headline
 from fsbench_web.core.comparison.delta_tables import MIXED_WORKLOADS
 from fsbench_web.core.comparison.headlines import caveats_of, headline_tables, line_against
-from fsbench_web.core.comparison.matrix import matrix_of
 from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.comparison.significance import Rule, with_verdicts
 from fsbench_web.core.scoring.shares import Share

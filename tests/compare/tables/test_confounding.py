@@ -7,7 +7,7 @@ import pytest
 from django.template.loader import render_to_string
 from django.test import Client
 
-from fsbench_web.compare.tables.confounding import Span, order_over_time
+from fsbench_web.compare.tables.differences import Span, order_over_time
 from fsbench_web.studies.models import Run
 from tests.compare.tables.verdicts.test_ratio_verdicts import in_blocks
 from tests.compare.tables.verdicts.test_significance import row, table

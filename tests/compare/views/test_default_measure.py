@@ -8,9 +8,8 @@ from django.test import Client
 
 from fsbench_web.compare.models import Permalink
 from fsbench_web.compare.permalinks import records
-from fsbench_web.compare.pictures.drawable import offer
+from fsbench_web.compare.pictures.base import PictureSpec, offer
 from fsbench_web.compare.pictures.scores import BestCases
-from fsbench_web.compare.pictures.spec import PictureSpec
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.core.scoring import categories
 from fsbench_web.studies.models import Score

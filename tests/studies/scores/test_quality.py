@@ -12,7 +12,7 @@ from fsbench_web.catalog.models import HardwareProfile, Lun, Workload
 from fsbench_web.core.formats import ParsedValue
 from fsbench_web.core.scoring.quality import RULES
 from fsbench_web.studies.models import MeasurementBlock, Run, Score, Series, Study
-from fsbench_web.studies.scores import ingest, judging, quality, rejudging
+from fsbench_web.studies.scores import ingest, quality, rejudging
 from fsbench_web.studies.scores.queries import ScoreFilter
 from fsbench_web.studies.series import next_repeat, series_for
 from tests.measured import finished_run, scores_for, without_flags
@@ -365,6 +365,6 @@ def test_large_series_are_judged_alike(study: Study, monkeypatch: pytest.MonkeyP
         measured(series, {cell: value * (1 + n / 100) for cell, value in cells.items()})
     small = everything(series)
     without_flags()
-    monkeypatch.setattr(judging, "MOST_AT_ONCE", 10)
+    monkeypatch.setattr(ingest, "MOST_AT_ONCE", 10)
     ingest.rescore(series)
     assert everything(series) == small

@@ -11,7 +11,7 @@ from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
 from fsbench_web.compare.tables.delta_tables import delta_tables
 from fsbench_web.studies.models import Score, Series, Study
-from fsbench_web.studies.scores import judging
+from fsbench_web.studies.scores import ingest
 from tests.compare.conftest import make_score
 from tests.studies.scores.test_quality import flat, measured, series_of
 
@@ -60,7 +60,7 @@ def test_a_selection_names_only_the_runs_of_which_it_leaves_something(series: Se
 
 
 def test_large_series_name_the_same_runs(series: Series, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(ingest, "MOST_AT_ONCE", 0)
     first = measured(series, flat(), "read")
     measured(series, flat(), "write")
     outside = measured(series, OUTSIDE_ALL_TARGETS, "read")

@@ -15,7 +15,7 @@ from fsbench_web.core.scoring.quality import (
     Flag,
     ordered,
 )
-from fsbench_web.figures.sizes import size_name
+from fsbench_web.figures.heatmap import size_name
 from fsbench_web.studies.models import Run
 from fsbench_web.studies.runs import probes
 from fsbench_web.studies.scores import measurements
