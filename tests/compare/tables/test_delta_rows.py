@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.compare.pictures.sections import Section
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.compare.templatetags.delta_tables import export_address
+from fsbench_web.compare.templatetags.compare import export_address
 from fsbench_web.core.comparison.rows import DeltaRow, DeltaTable
 from fsbench_web.core.stats.intervals import Interval
 from fsbench_web.core.stats.verdicts import Verdict
