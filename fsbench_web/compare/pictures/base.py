@@ -76,17 +76,17 @@ def is_measured(kinds: Iterable[ScoredTest]) -> bool:
     return any(kind.origin != PUBLISHED for kind in kinds)
 
 
-def _has_cells(kinds: Iterable[ScoredTest]) -> bool:
-    return is_measured(kind for kind in kinds if kind.category != categories.MEAN)
-
-
 SCORES = Need(lambda scored: [*scored], "No score matches this comparison.")
 RUNS = Need(
     lambda scored: [test for test, kinds in scored.items() if is_measured(kinds)],
     "No finished run matches this comparison. Scores that were published have no repeats.",
 )
 MATRIX = Need(
-    lambda scored: [test for test, kinds in scored.items() if _has_cells(kinds)],
+    lambda scored: [
+        test
+        for test, kinds in scored.items()
+        if is_measured(kind for kind in kinds if kind.category != categories.MEAN)
+    ],
     "No finished run of this comparison has a matrix of record and file sizes. Scores that were "
     "published have no data points: nothing is read off a printed picture.",
 )

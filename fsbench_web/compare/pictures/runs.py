@@ -33,7 +33,6 @@ from fsbench_web.compare.pictures.table import (
 )
 from fsbench_web.core import numbers
 from fsbench_web.core.scoring import testnames
-from fsbench_web.core.scoring.quality import FLAGS, ordered
 from fsbench_web.figures import bars, heatmap
 from fsbench_web.studies.models import Series
 from fsbench_web.studies.runs.listing import address_of, dates_of
@@ -78,21 +77,10 @@ class HeatMap(SingleContenderPicture):
             is_lower(matrix.unit),
             links={cell: address_of(repeats.run_ids) for cell, repeats in matrix.cells.items()},
             notes={cell: note(repeats) for cell, repeats in matrix.cells.items()},
-            flagged=_cells_by_flag(matrix.cells),
+            flagged=matrix.flagged,
             edges=run_quality.edges(quality, self.test),
             block=testnames.block_word(self.test),
         )
-
-
-def _cells_by_flag(cells: Mapping[Cell, Repeats]) -> dict[str, list[Cell]]:
-    """The cells of each flag, {what the legend says: cells}."""
-    present = {flag for repeats in cells.values() for flag in repeats.flags}
-    return {
-        FLAGS[slug].of_cells if slug in FLAGS else slug: [
-            cell for cell, repeats in cells.items() if slug in repeats.flags
-        ]
-        for slug in ordered(present)
-    }
 
 
 def _runs_remark(cells: Iterable[Repeats]) -> str:

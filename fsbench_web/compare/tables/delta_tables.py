@@ -1,6 +1,6 @@
 """Delta tables as in Appendix A of the Unisys 2005 paper: the same for page, CSV, API and link."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -89,7 +89,7 @@ class Comparison:
     @cached_property
     def run_ids(self) -> frozenset[int]:
         """Every run that was considered. One query, the first time; ``run_count`` is cheaper."""
-        return frozenset(runs_of_scores(self.considered).order_by().values_list("pk", flat=True))
+        return frozenset(runs_of_scores(self.considered).values_list("pk", flat=True))
 
     @cached_property
     def shown_series(self) -> frozenset[int]:
@@ -108,10 +108,6 @@ def delta_tables(spec: ComparisonSpec) -> list[DeltaTable]:
     return comparison(spec).tables
 
 
-def _studies_exist(studies: Collection[str]) -> bool:
-    return not studies or Study.objects.filter(slug__in=studies).count() == len(studies)
-
-
 def comparison(spec: ComparisonSpec, known_facts: Facts | None = None) -> Comparison:
     """The tables with what a page needs around them. Raises SpecError."""
     choices = None if spec.names_only_studies else _choices_that_hold(spec)
@@ -120,7 +116,9 @@ def comparison(spec: ComparisonSpec, known_facts: Facts | None = None) -> Compar
     chosen = rank(spec) if spec.is_of_work else choose(spec, known_facts)
     tables, contenders = _tables(spec, chosen)
     if choices is None:
-        is_known = (tables and len(spec.studies) == 1) or _studies_exist(spec.studies)
+        count = len(spec.studies)
+        is_known = not count or (tables and count == 1)
+        is_known = is_known or Study.objects.filter(slug__in=spec.studies).count() == count
         if not is_known or (spec.is_part and not tables):  # the name may be one that nothing has
             choices = _choices_that_hold(spec)
     return Comparison(

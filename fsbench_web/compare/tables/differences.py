@@ -199,16 +199,14 @@ def _difference(
         singular,
         tuple(
             Group(value, tuple(sorted(contenders)))
-            for value, contenders in sorted(groups.items(), key=lambda item: _last_unknown(item[0]))
+            for value, contenders in sorted(
+                groups.items(), key=lambda item: (item[0] == UNKNOWN.label, item[0])
+            )
         ),
         sure or differing,
         is_compared,
         is_unsure=not sure,
     )
-
-
-def _last_unknown(value: str) -> tuple[bool, str]:
-    return (value == UNKNOWN.label, value)
 
 
 # Which entries ran at different times, so that time may explain a difference.

@@ -1,6 +1,6 @@
 """Statements of a published study, checked against its tables (studies.published). Pure."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -47,25 +47,17 @@ def _check_statement(
     verdict, parts = (
         (UNCHECKED, [Part(statement["why"])])
         if criterion is None
-        else _CHECKS[criterion["kind"]](criterion, tables, places)
+        else _checked(criterion, tables, places)
     )
     return CheckedStatement(statement["text"], statement["place"], verdict, tuple(parts))
 
 
 def _score(
-    criterion: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
+    criterion: Mapping[str, Any], table: DeltaTable, row: DeltaRow
 ) -> tuple[str, list[Part]]:
     """The score of a file system's best configuration in one table."""
-    match = _row(criterion, tables)
-    if match is None:
-        return UNCHECKED, [Part("The tables have no such score.")]
-    table, row = match
-    parts = [Part(_title(table), places(table))]
     if abs(row.score - float(Decimal(criterion["score"]))) > _ROUNDING:
-        return DIFFERS, [
-            *parts,
-            Part(f" gives {row.contender} {_amount(row, table)}."),
-        ]
+        return DIFFERS, [Part(f" gives {row.contender} {_amount(row, table)}.")]
     order = table.best_first
     rank = next(place for place, other in enumerate(order) if other is row)
     text = f" gives {row.contender} the same score, "
@@ -79,27 +71,20 @@ def _score(
         text += f"with {' and '.join(ahead)} ahead"
         if row.delta1_percent is not None:
             text += f": it is {percents(row.delta1_percent)} slower than the best"
-    return CONFIRMED, [*parts, Part(f"{text}.")]
+    return CONFIRMED, [Part(f"{text}.")]
 
 
 def _other_configuration(
-    criterion: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
+    criterion: Mapping[str, Any], table: DeltaTable, row: DeltaRow
 ) -> tuple[str, list[Part]]:
     """Whether a configuration that is not the best has a lower score, as it must."""
-    match = _row(criterion, tables)
-    if match is None:
-        return UNCHECKED, [Part("The tables have no such score.")]
-    table, row = match
-    parts = [Part(_title(table), places(table))]
     score = float(Decimal(criterion["score"]))
     is_behind = score > row.score if table.lower_is_better else score < row.score
     if not is_behind:
         return DIFFERS, [
-            *parts,
             Part(f" gives the best of {row.contender} {_amount(row, table)}, which is not better."),
         ]
     return UNCHECKED, [
-        *parts,
         Part(
             f" has one configuration of each file system, and for {row.contender} another one, "
             f"with {_amount(row, table)}. The stated score is behind that, as it must be."
@@ -108,12 +93,9 @@ def _other_configuration(
 
 
 def _parts_of_overall(
-    criterion: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
+    criterion: Mapping[str, Any], sums: Sequence[tuple[float, float]]
 ) -> tuple[str, list[Part]]:
     """Whether an overall score can be the sum of the first ``parts`` categories: never above it."""
-    sums = _sums(tables, int(criterion["parts"]))
-    if not sums:
-        return UNCHECKED, [Part("The tables have not all of these scores.")]
     above = sum(1 for overall, parts in sums if overall > parts + _rounding_allowance(criterion))
     if above:
         return DIFFERS, [
@@ -131,12 +113,9 @@ def _parts_of_overall(
 
 
 def _won_by_several(
-    criterion: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
+    criterion: Mapping[str, Any], sums: Sequence[tuple[float, float]]
 ) -> tuple[str, list[Part]]:
     """Whether a file system's best scores belong to more than one configuration."""
-    sums = _sums(tables, len(categories.SUMMED))
-    if not sums:
-        return UNCHECKED, [Part("The tables have not all of these scores.")]
     below = sum(1 for overall, parts in sums if overall < parts - _rounding_allowance(criterion))
     return CONFIRMED if below else UNCHECKED, [
         Part(
@@ -146,16 +125,24 @@ def _won_by_several(
     ]
 
 
-_CHECKS: dict[
-    str,
-    Callable[[Mapping[str, Any], Sequence[DeltaTable], Places], tuple[str, list[Part]]],
-] = {
-    "score": _score,
-    "other_configuration": _other_configuration,
-    "overall_is_sum": _parts_of_overall,
-    "several_configurations": _won_by_several,
-}
-KINDS = frozenset(_CHECKS)
+_OF_ROWS = {"score": _score, "other_configuration": _other_configuration}
+_OF_SUMS = {"overall_is_sum": _parts_of_overall, "several_configurations": _won_by_several}
+KINDS = frozenset({*_OF_ROWS, *_OF_SUMS})
+
+
+def _checked(
+    criterion: Mapping[str, Any], tables: Sequence[DeltaTable], places: Places
+) -> tuple[str, list[Part]]:
+    if check_row := _OF_ROWS.get(criterion["kind"]):
+        match = _row(criterion, tables)
+        if match is None:
+            return UNCHECKED, [Part("The tables have no such score.")]
+        verdict, parts = check_row(criterion, *match)
+        return verdict, [Part(_title(match[0]), places(match[0])), *parts]
+    sums = _sums(tables, int(criterion.get("parts", len(categories.SUMMED))))
+    if not sums:
+        return UNCHECKED, [Part("The tables have not all of these scores.")]
+    return _OF_SUMS[criterion["kind"]](criterion, sums)
 
 
 def _rounding_allowance(criterion: Mapping[str, Any]) -> float:

@@ -46,6 +46,7 @@ from fsbench_web.compare.views.shown import (
     read,
     rows_of,
     test_context,
+    with_tests,
 )
 from fsbench_web.core.comparison.delta_tables import coverage
 from fsbench_web.core.scoring import testnames
@@ -160,21 +161,12 @@ def charts(request: HttpRequest, test: str) -> HttpResponse:
     """The bar charts of one test, fetched when its section comes into view."""
     try:
         spec = ComparisonSpec.of_address(request.GET)
-        tables = delta_tables(_with_test(spec, test))
+        limited = with_tests(spec, (test,))
+        tables = delta_tables(spec if limited.part is None and test else limited.spec)
         among = {value.slug for value in field_of(spec).values.values()}
     except SpecError as error:
         return plain_refusal(error)
     return charts_answer(request, tables, test, among)
-
-
-def _with_test(spec: ComparisonSpec, test: str) -> ComparisonSpec:
-    """Of the comparison one test, as much of it as a page shows."""
-    if spec.from_row:
-        return spec
-    limited = by_rows(BoundedComparison(replace(spec, part_tests=(test,), from_test=0)))
-    if limited.part is None and test:
-        return spec
-    return limited.spec
 
 
 @require_safe

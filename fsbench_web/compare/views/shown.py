@@ -212,13 +212,14 @@ def _read(address: Address, spec: ComparisonSpec, tests: tuple[str, ...] = ()) -
         refuse_unknown_parts(replace(spec, part_tests=tests))
     limited = bounded_page(spec.without_papers)
     if tests and limited.part:
-        limited = _with_tests(spec, tests)
+        limited = with_tests(spec, tests)
     # Verdicts are of all tests that the page shows: one test alone has other q-values.
     compared = comparison(limited.spec, known_facts=limited.known_facts)
     return ShownComparison(address, limited, compared)
 
 
-def _with_tests(spec: ComparisonSpec, tests: tuple[str, ...]) -> BoundedComparison:
+def with_tests(spec: ComparisonSpec, tests: tuple[str, ...]) -> BoundedComparison:
+    """These tests of the comparison, as much of them as a page shows."""
     if spec.from_row:
         return BoundedComparison(spec)
     return by_rows(BoundedComparison(replace(spec, part_tests=tests, from_test=0)))

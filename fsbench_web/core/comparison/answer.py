@@ -135,14 +135,8 @@ class ComparisonAnswer:
 
 
 def _numbers_of(status: str, found: Answer | None) -> dict[str, Any]:
-    return {
-        "status": status,
-        "leader": None if found is None else found.leader,
-        "runner_up": None if found is None else found.runner_up,
-        "ratio": None if found is None else found.ratio,
-        "ratio_low": None if found is None else found.ratio_low,
-        "ratio_high": None if found is None else found.ratio_high,
-    }
+    names = ("leader", "runner_up", "ratio", "ratio_low", "ratio_high")
+    return {"status": status} | {name: getattr(found, name, None) for name in names}
 
 
 def answer_from(

@@ -309,7 +309,7 @@ def _of_one(one: Answer, place: str, *, is_published: bool) -> str:
             for number, (entry, tests) in enumerate(wins)
         ]
         return f"It depends on the test{place}: {', '.join(parts)}."
-    estimate = f"{first} {_ratio(one.ratio)} {second}"
+    estimate = f"{first} {_times(one.ratio)}× {second}"
     if one.verdict is not None:
         return f"{NO_CLEAR_WINNER}{place}: {estimate}{_interval(one)}."
     if is_published:
@@ -374,10 +374,6 @@ def _interval(one: Answer) -> str:
         digits = _digits(one)
         return f" (95%: {_percent(low, digits)} to {_percent(high, digits)})"
     return f" (95%: {_times(low)} to {_times(high)})"
-
-
-def _ratio(ratio: float) -> str:
-    return f"{_times(ratio)}×"
 
 
 def _times(ratio: float) -> str:

@@ -343,18 +343,11 @@ def _places_of_tests(
 
 def _joined_columns(pieces: Sequence[tuple[int, MeasurementColumns]]) -> TestColumns:
     """Numbers of one test, (run, columns); one size alone is none."""
-    if len(pieces) == 1:
-        [(run_id, columns)] = pieces
-        runs = np.broadcast_to(np.int64(run_id), len(columns))
-        records = columns.records.astype(np.int64, copy=False)
-        files = columns.files.astype(np.int64, copy=False)
-        values = columns.values
-    else:
-        lengths = [len(columns) for _, columns in pieces]
-        runs = np.repeat(np.array([run_id for run_id, _ in pieces], dtype=np.int64), lengths)
-        records = np.concatenate([columns.records for _, columns in pieces], dtype=np.int64)
-        files = np.concatenate([columns.files for _, columns in pieces], dtype=np.int64)
-        values = np.concatenate([columns.values for _, columns in pieces])
+    lengths = [len(columns) for _, columns in pieces]
+    runs = np.repeat(np.array([run_id for run_id, _ in pieces], dtype=np.int64), lengths)
+    records = np.concatenate([columns.records for _, columns in pieces], dtype=np.int64)
+    files = np.concatenate([columns.files for _, columns in pieces], dtype=np.int64)
+    values = np.concatenate([columns.values for _, columns in pieces])
     is_cell = (records >= 0) & (files >= 0)
     if not is_cell.all():
         records, files = np.where(is_cell, records, NONE), np.where(is_cell, files, NONE)

@@ -3,7 +3,7 @@
 Method and sources: docs/method.md#the-answer.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, isfinite, log
 from typing import NamedTuple
@@ -121,7 +121,7 @@ def answer(
     shared = [result for result in usable if len(result.entries) == len(names)]
     if len(names) < 2 or not shared:
         return None
-    entries = _fastest_first(shared, names)
+    entries = sorted(names, key=lambda name: (-_mean_log(shared, name), name))
     first = entries[0]
     verdicts = {name: ratio_over_tests(shared, first, name, margin_percent) for name in entries[1:]}
     verdict = verdicts[entries[1]]
@@ -183,10 +183,6 @@ def _is_usable(result: ComparedTest) -> bool:
         isfinite(entry.score) and entry.score > 0 and entry.mean > 0
         for entry in result.entries.values()
     )
-
-
-def _fastest_first(results: Sequence[ComparedTest], names: Iterable[str]) -> list[str]:
-    return sorted(names, key=lambda name: (-_mean_log(results, name), name))
 
 
 def _mean_log(results: Sequence[ComparedTest], name: str) -> float:

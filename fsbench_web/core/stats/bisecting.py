@@ -136,7 +136,8 @@ class _Search:
             block = self.logs[self.block_count - 1]
             compared.append(block[middle] - (block[self.before] + block[self.after]) / 2)
             odds = self._log_odds(compared)
-            is_sure = abs(odds) >= log(self._halvings / FALSE_ALARM)
+            halvings = ceil(log2(max(len(self.contenders) - 1, 2)))
+            is_sure = abs(odds) >= log(halvings / FALSE_ALARM)
             if len(compared) >= LEAST_COMPARED and (is_sure or len(compared) >= MOST_COMPARED):
                 self.sides[middle] = AFTER if odds > 0 else BEFORE
                 if odds > 0:
@@ -154,10 +155,6 @@ class _Search:
             if status_of(fresh, self.margin) != INCONCLUSIVE:
                 return self._ended(fresh)
         return self._paused(CONFIRMING, self.before, self.after, seen=self.end_logs[begun:])
-
-    @property
-    def _halvings(self) -> int:
-        return ceil(log2(max(len(self.contenders) - 1, 2)))
 
     def _log_odds(self, compared: Sequence[float]) -> float:
         """Of *after* to *before*, for the middle's distance from halfway between both ends.

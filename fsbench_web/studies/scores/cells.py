@@ -73,6 +73,21 @@ class Matrix:
         }
         return Matrix(self.series_id, display_unit.unit, cells)
 
+    @property
+    def means(self) -> dict[Cell, float]:
+        return {cell: self.cells[cell].mean for cell in sorted(self.cells)}
+
+    @property
+    def flagged(self) -> dict[str, set[Cell]]:
+        """The cells of each flag, by its words."""
+        present = {flag for repeats in self.cells.values() for flag in repeats.flags}
+        return {
+            FLAGS[slug].of_cells if slug in FLAGS else slug: {
+                cell for cell, repeats in self.cells.items() if slug in repeats.flags
+            }
+            for slug in ordered(present)
+        }
+
 
 def matrices(
     series_ids: Iterable[int],
@@ -87,17 +102,31 @@ def matrices(
         numbers.subset(_cells_mask(numbers.columns, record_kb, file_kb))
         for numbers in _read(series_ids, test)
     ):
-        for (name, record, file, value, _), flags in zip(
-            numbers.columns.rows(), numbers.flags, strict=True
-        ):
-            key = (numbers.series_id, name.unit)
-            matrix = by_key.setdefault(key, Matrix(*key))
-            repeats = matrix.cells.setdefault((record or 0, file or 0), Repeats())
-            repeats.add(numbers.run_id, value, flags or ())
+        _add_cells(by_key, numbers)
     return list(by_key.values())
 
 
-def _cells_mask(columns: MeasurementColumns, record_kb: int | None, file_kb: int | None) -> Mask:
+def mean_maps(series_ids: Iterable[int], test: str, limit: int) -> list[Matrix] | None:
+    """The matrices of ``test`` by series and unit; None for more than ``limit`` cells together."""
+    by_key: dict[tuple[int, str], Matrix] = {}
+    for numbers in _read(series_ids, test):
+        _add_cells(by_key, numbers.subset(_cells_mask(numbers.columns)))
+        if sum(len(matrix.cells) for matrix in by_key.values()) > limit:
+            return None
+    return [by_key[key] for key in sorted(by_key)]
+
+
+def _add_cells(by_key: dict[tuple[int, str], Matrix], numbers: Numbers) -> None:
+    for row in numbers.rows():
+        key = (numbers.series_id, row.unit)
+        matrix = by_key.setdefault(key, Matrix(*key))
+        cell = (row.record_size_kb or 0, row.file_size_kb or 0)
+        matrix.cells.setdefault(cell, Repeats()).add(row.run_id, row.value, row.flags or ())
+
+
+def _cells_mask(
+    columns: MeasurementColumns, record_kb: int | None = None, file_kb: int | None = None
+) -> Mask:
     """Which numbers are cells, of one row or column where these are given."""
     mask = (columns.records > 0) & (columns.files > 0)
     if record_kb is not None:
@@ -188,45 +217,6 @@ def sizes_of(series_ids: Iterable[int], test: str) -> tuple[list[int], list[int]
         records.update(columns.records.tolist())
         files.update(columns.files.tolist())
     return sorted(records), sorted(files)
-
-
-@dataclass
-class MeanMap:
-    """The mean of each cell of one series, in ``unit``, and cells by the words of their flags."""
-
-    series_id: int
-    unit: str
-    cells: dict[Cell, float] = field(default_factory=dict)
-    flagged: dict[str, set[Cell]] = field(default_factory=dict)
-
-
-def mean_maps(series_ids: Iterable[int], test: str, limit: int) -> list[MeanMap] | None:
-    """The matrices of ``test`` by series and unit; None for more than ``limit`` cells together."""
-    values: dict[tuple[int, str], dict[Cell, list[float]]] = {}
-    flagged: dict[tuple[int, str], dict[str, set[Cell]]] = {}
-    for numbers in _read(series_ids, test):
-        for (name, record_kb, file_kb, value, _), flags in zip(
-            numbers.columns.rows(), numbers.flags, strict=True
-        ):
-            if record_kb is None or file_kb is None:
-                continue
-            key, cell = (numbers.series_id, name.unit), (record_kb, file_kb)
-            values.setdefault(key, {}).setdefault(cell, []).append(value)
-            for slug in flags or ():
-                flagged.setdefault(key, {}).setdefault(slug, set()).add(cell)
-        if sum(map(len, values.values())) > limit:
-            return None
-    return [
-        MeanMap(
-            *key,
-            {cell: mean(values[key][cell]) for cell in sorted(values[key])},
-            {
-                FLAGS[slug].of_cells if slug in FLAGS else slug: flagged[key][slug]
-                for slug in ordered(set(flagged.get(key, ())))
-            },
-        )
-        for key in sorted(values)
-    ]
 
 
 def _read(series_ids: Iterable[int], test: str) -> Iterator[Numbers]:

@@ -143,18 +143,14 @@ def _facts_of_runs(series: Series, finished: Iterable[Run] | None) -> _RunFacts:
             runs.unsound[run_id] = flags
         if block:
             runs.blocks[run_id] = block
-        runs.unsteady |= {(run_id, test) for test in _unsteady_tests(conditions)}
+        steadiness = conditions.get(STEADY_STATE) or {}
+        runs.unsteady |= {(run_id, test) for test in steadiness.get("missed") or ()}
         total = (conditions.get("before") or {}).get("memory_total_bytes")
         if isinstance(total, int | float) and total > 0:
             runs.memory_bytes.append(float(total))
         if probe_id is not None:
             runs.probe_ids.add(probe_id)
     return runs
-
-
-def _unsteady_tests(conditions: Mapping[str, Any]) -> list[str]:
-    """The tests, with their loads, that were to become steady and did not."""
-    return list((conditions.get(STEADY_STATE) or {}).get("missed") or ())
 
 
 def best_direct_kb_s(series: Series) -> float | None:

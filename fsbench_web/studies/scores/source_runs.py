@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Case, Count, F, Max, Min, QuerySet, When
 from django.db.models.functions import Coalesce
@@ -22,8 +23,7 @@ def spans_of(series_ids: Collection[int]) -> dict[int, tuple[datetime, datetime]
     began = Case(When(origin=Run.Origin.MEASURED, then=F("started_at")))
     when = Coalesce(F("measured_at"), began)
     rows = (
-        Run.objects.filter(series__in=list(series_ids), state=RunState.DONE, tracing=UNTRACED)
-        .order_by()
+        _finished(series_ids)
         .values_list("series_id")
         .annotate(first=Min(when), last=Max(when), runs=Count("pk"), known=Count(when))
     )
@@ -35,9 +35,8 @@ def page_cached_series(series_ids: Collection[int]) -> frozenset[int]:
     if not series_ids or len(series_ids) > MOST_LISTED:
         return frozenset()
     rows = (
-        Run.objects.filter(series__in=list(series_ids), state=RunState.DONE, tracing=UNTRACED)
+        _finished(series_ids)
         .filter(conditions__before__memory_total_bytes__isnull=False)
-        .order_by()
         .values_list(
             *("series_id", "series__workload__tool", "series__workload__parameters"),
             "conditions__before__memory_total_bytes",
@@ -54,8 +53,8 @@ def flushed_series(series_ids: Collection[int]) -> frozenset[int]:
     """Series with a finished run that flushed the device as its syncs need. One query."""
     if not series_ids or len(series_ids) > MOST_LISTED:
         return frozenset()
-    runs = _finished(()).filter(series__in=list(series_ids), conditions__promise__verdict=KEPT)
-    return frozenset(runs.order_by().values_list("series_id", flat=True).distinct())
+    runs = _finished(series_ids).filter(conditions__promise__verdict=KEPT)
+    return frozenset(runs.values_list("series_id", flat=True).distinct())
 
 
 def _measures_memory(tool: str, parameters: Mapping[str, object], memory_bytes: int) -> bool:
@@ -71,18 +70,8 @@ def environments_of(
     """The environments of finished runs: {series: {section: {label: values}}}. Two queries."""
     if len(series_ids) > MOST_LISTED:
         return {}
-    pairs = list(
-        Run.objects.filter(
-            state=RunState.DONE,
-            tracing=UNTRACED,
-            series__in=list(series_ids),
-            environment__isnull=False,
-        )
-        .order_by()
-        .values_list("series_id", "environment_id")
-        .distinct()
-    )
-    return facts_by_group(pairs)
+    runs = _finished(series_ids).filter(environment__isnull=False)
+    return facts_by_group(list(runs.values_list("series_id", "environment_id").distinct()))
 
 
 def facts_by_group(
@@ -112,18 +101,17 @@ def facts_by_group(
     }
 
 
-def _finished(study_slugs: Collection[str]) -> QuerySet[Run]:
-    runs = Run.objects.filter(state=RunState.DONE, tracing=UNTRACED)
-    return runs.filter(series__study__slug__in=list(study_slugs)) if study_slugs else runs
+def _finished(series: Collection[int] | QuerySet[Any, Any]) -> QuerySet[Run]:
+    keys = series if isinstance(series, QuerySet) else list(series)
+    runs = Run.objects.filter(state=RunState.DONE, tracing=UNTRACED, series__in=keys)
+    return runs.order_by()
 
 
 def runs_of_scores(scores: QuerySet[Score]) -> QuerySet[Run]:
-    return Run.objects.filter(
-        state=RunState.DONE, tracing=UNTRACED, series__in=scores.order_by().values("series")
-    )
+    return _finished(scores.order_by().values("series"))
 
 
 def count_runs_of_scores(scores: QuerySet[Score], studies: Collection[str]) -> int:
     """How many finished runs the series of the scores have, in these ``studies``. One query."""
-    series = scores.order_by().values("series").distinct()
-    return _finished(studies).filter(series__in=series).count()
+    runs = _finished(scores.order_by().values("series").distinct())
+    return (runs.filter(series__study__slug__in=list(studies)) if studies else runs).count()

@@ -17,7 +17,7 @@ from fsbench_web.core.units import is_known, lower_is_better
 from fsbench_web.figures import heatmap
 from fsbench_web.studies.models import COMPUTED, UNTRACED, RunState, Score, Series, Study
 from fsbench_web.studies.runs.shown import quality
-from fsbench_web.studies.scores.cells import MeanMap, mean_maps
+from fsbench_web.studies.scores.cells import Matrix, mean_maps
 from fsbench_web.studies.views.study_list import (
     SORTS,
     StudyFilter,
@@ -87,7 +87,7 @@ def matrix(request: HttpRequest, slug: str) -> HttpResponse:
         (
             series[mean_map.series_id],
             heatmap.matrix(
-                mean_map.cells,
+                mean_map.means,
                 mean_map.unit,
                 f"{testnames.label(test)}: {series[mean_map.series_id].configuration}",
                 is_known(mean_map.unit) and lower_is_better(mean_map.unit),
@@ -140,12 +140,12 @@ def _series_by_key(series_ids: Iterable[int]) -> dict[int, Series]:
 
 
 def _limits(
-    study: Study, test: str, maps: Iterable[MeanMap], is_whole: bool
+    study: Study, test: str, maps: Iterable[Matrix], is_whole: bool
 ) -> dict[str, tuple[float, float]]:
     """The ends of the colour scale by unit: of these ``maps``, or of all scores of the study."""
     means: dict[str, list[float]] = defaultdict(list)
     for mean_map in maps:
-        means[mean_map.unit] += mean_map.cells.values()
+        means[mean_map.unit] += mean_map.means.values()
     limits = {unit: (min(of_unit), max(of_unit)) for unit, of_unit in means.items()}
     if is_whole:
         return limits

@@ -53,7 +53,7 @@ def test_means_and_flags_of_all_repeats_come_together(series: Series) -> None:
     flag(second, 32, "of-another-version")
     (mean_map,) = mean_maps([series.pk], "write", 10) or []
     assert (mean_map.series_id, mean_map.unit) == (series.pk, "KB/s")
-    assert mean_map.cells == {(4, 8): 15, (4, 16): 20, (4, 32): 45}
+    assert mean_map.means == {(4, 8): 15, (4, 16): 20, (4, 32): 45}
     assert list(mean_map.flagged.items()) == [
         (FLAGS[CLOCK].of_cells, {(4, 8)}),
         (FLAGS[OUTLIER].of_cells, {(4, 8)}),
@@ -65,7 +65,7 @@ def test_runs_that_did_not_finish_are_left_out(series: Series) -> None:
     finished(series, 10)
     Run.objects.filter(pk=finished(series, 30).pk).update(state="failed")
     (mean_map,) = mean_maps([series.pk], "write", 10) or []
-    assert mean_map.cells == {(4, 8): 10}
+    assert mean_map.means == {(4, 8): 10}
 
 
 def test_too_many_cells_are_no_map(series: Series) -> None:

@@ -110,7 +110,9 @@ def rank(spec: ComparisonSpec) -> TableContenders:
 
 def ranking_data(spec: ComparisonSpec) -> RankingData:
     profiles = requested_profiles(spec)
-    field = field_of(_all_tests(spec))
+    field = field_of(
+        replace(spec.whole.without_work, tests=(), categories=(), cells="", min_runs=1)
+    )
     considered = field.considered.order_by()
     series_ids = set(considered.values_list("series_id", flat=True).distinct())
     facts = series_facts(series_ids, spec.studies)
@@ -127,11 +129,6 @@ def ranking_data(spec: ComparisonSpec) -> RankingData:
     return RankingData(
         profiles, field, facts, tools, series_values, selection, of_many(series_values)
     )
-
-
-def _all_tests(spec: ComparisonSpec) -> ComparisonSpec:
-    """The comparison of all tests of the same contenders."""
-    return replace(spec.whole.without_work, tests=(), categories=(), cells="", min_runs=1)
 
 
 def _by_configuration(entries: list[Entry], spec: ComparisonSpec) -> list[Entry]:
