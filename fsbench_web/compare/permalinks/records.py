@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import Any
@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils import timezone
+from pydantic import TypeAdapter
 
 from fsbench_web.accounts import audit
 from fsbench_web.compare.models import LinkVisibility, Permalink
@@ -22,7 +23,7 @@ from fsbench_web.compare.selection.wording import describe
 from fsbench_web.compare.tables import findings
 from fsbench_web.compare.tables.bounds import bounded_answer
 from fsbench_web.compare.tables.delta_tables import Comparison, comparison, default_tables
-from fsbench_web.compare.tables.differences import Difference, Differences, Group, differences
+from fsbench_web.compare.tables.differences import Differences, differences
 from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
 from fsbench_web.platform import limits
@@ -31,6 +32,8 @@ from fsbench_web.studies.scores.renamed import names_today
 from fsbench_web.studies.scores.source_runs import environments_of
 
 VERSION = 1
+_DIFFERENCES = TypeAdapter(Differences)
+"""Reads what ``asdict`` wrote; what another version wrote besides is left out."""
 
 
 class EmptyComparison(ValueError):
@@ -146,6 +149,7 @@ def delete(link: Permalink, by: AbstractBaseUser) -> None:
 def read(permalink: Permalink) -> PinnedComparison:
     """The numbers as they were when the permalink was made; the database is not asked."""
     content: dict[str, Any] = json.loads(permalink.snapshot)
+    kept = content.get("differences")
     return PinnedComparison(
         tables=[DeltaTable.from_dict(table) for table in content["tables"]],
         run_ids=frozenset(content["run_ids"]),
@@ -154,7 +158,7 @@ def read(permalink: Permalink) -> PinnedComparison:
         by=content.get("by", ""),
         sort=content.get("sort", ""),
         baseline=QueryDict(permalink.query).get("baseline", ""),
-        differences=_differences_from(content.get("differences")),
+        differences=kept and _DIFFERENCES.validate_python(kept),
     )
 
 
@@ -267,23 +271,6 @@ def _description(live: Comparison) -> str:
     work = (sentence for work_answer in live.work for sentence in work_answer.sentences)
     text = " ".join([describe(live.spec, live.choices), *work])
     return f"{text} {live.emulated.sentence}" if live.emulated else text
-
-
-def _differences_from(data: Mapping[str, Any] | None) -> Differences | None:
-    """The inverse of ``asdict``; what another version wrote besides is left out."""
-    if data is None:
-        return None
-    return Differences(
-        tuple(map(_difference_from, data["properties"])),
-        tuple(map(_difference_from, data["facts"])),
-        data["tables"],
-    )
-
-
-def _difference_from(data: Mapping[str, Any]) -> Difference:
-    groups = tuple(Group(group["value"], tuple(group["contenders"])) for group in data["groups"])
-    names = ("title", "one", "tables", "is_compared", "is_unsure")
-    return Difference(groups=groups, **{name: data[name] for name in names})
 
 
 def _digest(text: str) -> str:

@@ -12,11 +12,10 @@ from fsbench_web.compare.selection.properties import (
     STAGE_FILTERS,
     STAGES,
     UNKNOWN,
-    Property,
     keys_of,
 )
 from fsbench_web.core.comparison.delta_tables import Contender
-from fsbench_web.core.comparison.rows import DeltaTable, ScoreRow, shown_names
+from fsbench_web.core.comparison.rows import DeltaTable, shown_names
 
 Facts = Mapping[str, Mapping[str, frozenset[str]]]
 """What environments say: {section: {label: values}}; several where runs of a series differ."""
@@ -112,7 +111,9 @@ def differences(
     for attribute in PROPERTIES.values():
         if attribute.slug in _TOGETHER and attribute.slug != by:
             continue
-        values = _values(attribute, rows)
+        values = {
+            series: frozenset({attribute.value_of(row).label}) for series, row in rows.items()
+        }
         difference = _difference(
             attribute.title, attribute.singular, values, counts, names, attribute.slug in belongs
         )
@@ -129,20 +130,6 @@ def _related_properties(by: str, filesystems: Collection[str]) -> frozenset[str]
     """``by`` and what goes with it; which options are of mkfs, the file systems say."""
     options = keys_of(by, filesystems) if by in STAGE_FILTERS else ()
     return _BELONGS.get(by, frozenset()) | {by} | {f"option.{key}" for key in options}
-
-
-def _values(attribute: Property, rows: Mapping[int, ScoreRow]) -> dict[int, frozenset[str]]:
-    """What each series has; of what only configurations have each of these is asked once."""
-    if not attribute.is_of_configuration:
-        return {series: _values_of(attribute, row) for series, row in rows.items()}
-    of_each = {row.configuration_id: row for row in rows.values()}
-    held = {configuration: _values_of(attribute, row) for configuration, row in of_each.items()}
-    return {series: held[row.configuration_id] for series, row in rows.items()}
-
-
-def _values_of(attribute: Property, row: ScoreRow) -> frozenset[str]:
-    value = attribute.value_of(row)
-    return frozenset({UNKNOWN.label if value == UNKNOWN else value.label})
 
 
 def _of_facts(

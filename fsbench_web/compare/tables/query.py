@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from itertools import compress
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -340,20 +341,13 @@ def _published(printed: Mapping[str, Any], delta: Delta | None) -> Published:
     first, second = (_decimal(printed.get(f"delta{n}_percent")) for n in (1, 2))
     if delta is None:
         return Published(best, first, second)
-    differs = [
-        *(["best"] if best != delta.best else []),
-        *(["delta1_percent"] if _is_wrong(first, delta.delta1_percent) else []),
-        *(["delta2_percent"] if _is_wrong(second, delta.delta2_percent) else []),
-    ]
-    return Published(
-        best,
-        first,
-        second,
-        tuple(differs),
-        expected_best=delta.best,
-        expected1=delta.delta1_percent,
-        expected2=delta.delta2_percent,
+    is_wrong = (
+        best != delta.best,
+        _is_wrong(first, delta.delta1_percent),
+        _is_wrong(second, delta.delta2_percent),
     )
+    differs = tuple(compress(Delta._fields, is_wrong))
+    return Published(best, first, second, differs, *delta)
 
 
 def _is_wrong(printed: Decimal | None, recomputed: float | None) -> bool:

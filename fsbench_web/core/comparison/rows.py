@@ -453,17 +453,10 @@ class DeltaTable:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "DeltaTable":
-        return cls(
-            test=data["test"],
-            category=data["category"],
-            unit=data["unit"],
-            lower_is_better=data["lower_is_better"],
-            rows=tuple(map(DeltaRow.from_dict, data["rows"])),
-            summed_unit=data.get("summed_unit", ""),
-            is_unexplained=data.get("is_unexplained", False),
-            unit_base=data.get("unit_base"),
-            work=WorkAnswer.from_dict(data["work"]) if data.get("work") else None,
-        )
+        values = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
+        work = WorkAnswer.from_dict(data["work"]) if data.get("work") else None
+        rows = tuple(map(DeltaRow.from_dict, data["rows"]))
+        return cls(**values | {"rows": rows, "work": work})
 
 
 # Names of entries for people: without what all of them share. Addresses keep the names.

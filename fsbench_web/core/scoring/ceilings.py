@@ -183,26 +183,15 @@ def ceiling(probe: Probe, request: Request) -> Ceiling | None:
         return None
     if request.block_bytes is None:
         points = [point for point in points if point.block_bytes == points[-1].block_bytes]
-    if request.depth is None:
-        # The best depth of each block size.
-        best = {
-            point.block_bytes: point for point in sorted(points, key=lambda point: point.rate_iops)
-        }
-        points = sorted(best.values(), key=lambda point: point.block_bytes)
-        depth_of = dict.fromkeys(best, 0.0)
-    else:
-        depth_of = {}
     lines: dict[int, list[Point]] = {}
     for point in points:
         lines.setdefault(point.block_bytes, []).append(point)
     block_rates = []
     for block_bytes, line in lines.items():
-        if block_bytes in depth_of:
-            block_rates.append(
-                (block_bytes, line, (line[0].rate_iops, line[0].latency_mean_ns), False)
-            )
+        if request.depth is None:
+            best = max(line, key=lambda point: (point.rate_iops, point.depth))
+            block_rates.append((block_bytes, [best], (best.rate_iops, best.latency_mean_ns), False))
             continue
-        assert request.depth is not None
         at = _neighbours([point.depth for point in line], request.depth)
         if at is not None:
             low, high, share = at

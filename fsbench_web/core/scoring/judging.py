@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fsbench_web.core.measurement_columns import NONE, Column, MeasuredTest, MeasurementColumns
+from fsbench_web.core.measurement_columns import NONE, Column, MeasurementColumns
 from fsbench_web.core.scoring.categories import MEAN
 from fsbench_web.core.scoring.quality import (
     CACHED,
@@ -294,7 +294,7 @@ class _Test:
 
     unit: str
     columns: TestColumns
-    places: list[tuple[Bits, slice | Column, int]]
+    places: list[tuple[Bits, Column, int]]
     """Flags of a part, where those of the test stand in them, and how many these are."""
 
     def write(self, bits: Bits) -> None:
@@ -306,9 +306,11 @@ class _Test:
 
 def _by_test(parts: Iterable[Part], wanted: frozenset[str] | None) -> dict[str, _Test]:
     units: dict[str, str] = {}
-    pieces: dict[str, list[tuple[Part, slice | Column, MeasurementColumns]]] = {}
+    pieces: dict[str, list[tuple[Part, Column, MeasurementColumns]]] = {}
     for part in parts:
-        for test, places in _places_of_tests(part.columns):
+        codes = part.columns.codes
+        for code in np.unique(codes).tolist():
+            test, places = part.columns.tests[code], np.flatnonzero(codes == code)
             name = at_load(test.test, test.load)
             if wanted is not None and name not in wanted:
                 continue
@@ -323,22 +325,6 @@ def _by_test(parts: Iterable[Part], wanted: frozenset[str] | None) -> dict[str, 
         )
         for name, test_pieces in pieces.items()
     }
-
-
-def _places_of_tests(
-    columns: MeasurementColumns,
-) -> Iterator[tuple[MeasuredTest, slice | Column]]:
-    """Each test with numbers, and their places: a slice if they stand together."""
-    codes = columns.codes
-    counts = np.bincount(codes)
-    present = np.flatnonzero(counts)
-    is_together = bool((codes[1:] >= codes[:-1]).all())
-    order = None if is_together else np.argsort(codes, kind="stable")
-    start = 0
-    for code, count in zip(present.tolist(), counts[present].tolist(), strict=True):
-        places = slice(start, start + count)
-        yield columns.tests[code], places if order is None else order[places]
-        start += count
 
 
 def _joined_columns(pieces: Sequence[tuple[int, MeasurementColumns]]) -> TestColumns:

@@ -1,6 +1,7 @@
 """Flags of numbers as boolean columns; sizes in KB, negative for none. Pure."""
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -302,43 +303,27 @@ def spikes(
 ) -> Mask:
     """The best value of each run if above 1.5 times its best neighbour in record and file size."""
     flagged = np.zeros(len(values), dtype=np.bool_)
-    sized = (records >= 0) & (files >= 0) & np.isfinite(values) & (values > 0)
-    positions = np.flatnonzero(sized)
-    if not len(positions):
-        return flagged
-    positions = positions[np.argsort(runs[positions], kind="stable")]
-    starts = np.flatnonzero(np.diff(runs[positions], prepend=runs[positions[0]] - 1))
-    counts = np.diff(starts, append=len(positions))
-    speed = 1.0 / values[positions] if lower_is_better else values[positions]
-    is_best = speed == np.repeat(np.maximum.reduceat(speed, starts), counts)
-    is_lone = (counts >= LEAST_CELLS) & (np.add.reduceat(is_best.astype(np.int64), starts) == 1)
-    # Of runs whose best is of one cell alone: each run's numbers, and where its best stands.
-    places = np.flatnonzero(np.repeat(is_lone, counts))
-    if not len(places):
-        return flagged
-    counts = counts[is_lone]
-    starts = np.cumsum(counts) - counts
-    positions, speed, is_best = positions[places], speed[places], is_best[places]
-    best = np.flatnonzero(is_best)
-    near = _near_best(records[positions], best, starts, counts) & ~is_best
-    near &= _near_best(files[positions], best, starts, counts)
-    neighbours = np.add.reduceat(near.astype(np.int64), starts)
-    fastest = np.maximum.reduceat(np.where(near, speed, 0.0), starts)
-    is_spike = (neighbours >= LEAST_NEIGHBOURS) & (speed[best] > SPIKE_RATIO * fastest)
-    flagged[positions[best[is_spike]]] = True
+    sized = np.flatnonzero((records >= 0) & (files >= 0) & np.isfinite(values) & (values > 0))
+    sized = sized[np.argsort(runs[sized], kind="stable")]
+    for places in np.split(sized, np.flatnonzero(np.diff(runs[sized])) + 1):
+        if len(places) < LEAST_CELLS:
+            continue
+        speed = 1.0 / values[places] if lower_is_better else values[places]
+        best = np.flatnonzero(speed == speed.max())
+        if len(best) > 1:
+            continue
+        near = _near(records[places], best[0]) & _near(files[places], best[0])
+        near[best] = False
+        is_spike = speed[best] > SPIKE_RATIO * speed.max(where=near, initial=0.0)
+        flagged[places[best]] = is_spike & (np.count_nonzero(near) >= LEAST_NEIGHBOURS)
     return flagged
 
 
-def _near_best(sizes: Whole, best: Whole, starts: Whole, counts: Whole) -> Mask:
-    """Which sizes are that of their run's ``best``, or next to it. Runs begin at ``starts``."""
-    size = np.repeat(sizes[best], counts)
-    # Sizes are not negative, and one that is as large as can be has no larger one.
-    limit = np.iinfo(np.int64).max
-    smaller = np.maximum.reduceat(np.where(sizes < size, sizes, -1), starts)
-    larger = np.minimum.reduceat(np.where(sizes > size, sizes, limit), starts)
-    near = (sizes == size) | (sizes == np.repeat(smaller, counts))
-    near |= (sizes == np.repeat(larger, counts)) & (sizes > size)
-    return np.asarray(near, dtype=np.bool_)
+def _near(sizes: Whole, place: int) -> Mask:
+    """Which sizes are the one at this place, or next to it."""
+    known = np.unique(sizes)
+    at = int(np.searchsorted(known, sizes[place]))
+    return (sizes >= known[max(at - 1, 0)]) & (sizes <= known[min(at + 1, len(known) - 1)])
 
 
 def cells_of(records: Whole, files: Whole) -> tuple[Whole, Whole]:
@@ -351,37 +336,14 @@ def cells_of(records: Whole, files: Whole) -> tuple[Whole, Whole]:
     return cell, np.bincount(cell).astype(np.int64)
 
 
-def _medians(cell: Whole, values: Numbers, cells: int) -> Numbers:
-    """The median of the values of each cell; NaN for a cell without any."""
-    order = np.lexsort((values, cell))
-    counts = np.bincount(cell, minlength=cells)
-    ends = np.cumsum(counts)
-    starts = ends - counts
-    medians = np.full(cells, np.nan)
-    filled = counts > 0
-    low = starts[filled] + (counts[filled] - 1) // 2
-    high = starts[filled] + counts[filled] // 2
-    ranked = values[order]
-    medians[filled] = (ranked[low] + ranked[high]) / 2
-    return medians
-
-
 def cell_medians(records: Whole, files: Whole, values: Numbers) -> dict[Cell, float]:
     """The median of the repeats of each cell: {(record KB, file KB): value}; sized cells alone."""
-    positions = np.flatnonzero((records >= 0) & (files >= 0) & np.isfinite(values))
-    if not len(positions):
-        return {}
-    cell, counts = cells_of(records[positions], files[positions])
-    medians = _medians(cell, values[positions], len(counts))
-    first = np.zeros(len(counts), dtype=np.int64)
-    first[cell] = positions
-    return dict(
-        zip(
-            zip(records[first].tolist(), files[first].tolist(), strict=True),
-            medians.tolist(),
-            strict=True,
-        )
-    )
+    repeats: dict[Cell, list[float]] = defaultdict(list)
+    sized = (records >= 0) & (files >= 0) & np.isfinite(values)
+    columns = (records[sized], files[sized], values[sized])
+    for record, file, value in zip(*(column.tolist() for column in columns), strict=True):
+        repeats[record, file].append(value)
+    return {cell: median(of_cell) for cell, of_cell in repeats.items()}
 
 
 class MixedMeasurements(ValueError):
