@@ -8,7 +8,7 @@ from fsbench_web.compare.selection import fields, profiles
 from fsbench_web.compare.selection.fields import CONTENDERS, SETTINGS
 from fsbench_web.compare.selection.properties import PROPERTIES, STAGE_FILTERS
 from fsbench_web.compare.selection.spec import ComparisonSpec
-from fsbench_web.core.comparison.rows import DeltaTable
+from fsbench_web.core.comparison.rows import DeltaTable, shown_names
 from fsbench_web.core.scoring import testnames
 from fsbench_web.platform import limits
 from fsbench_web.studies.scores.choices import ScoreChoices
@@ -67,9 +67,7 @@ def form(
     return {
         "contenders": _contenders(spec.by),
         "filters": filters(spec, choices),
-        "baselines": _options(
-            {"": "The best of each table", **{n: n for n in names}}, spec.baseline
-        ),
+        "baselines": _options({"": "The best of each table", **shown_names(names)}, spec.baseline),
         "selects": _selects(spec, "sort", "cells", "units", "rule", *emulated)
         | {"papers": _options(SETTINGS["papers"].choices, spec.papers or NO_PAPERS)},
     }
@@ -124,6 +122,9 @@ def _filter(
         shown = [value for value in labels if value in chosen]
         room = max(0, limits.MOST_OPTIONS - len(shown))
         shown += [value for value in labels if value not in chosen][:room]
+    if entry.parameter == "configuration":
+        short = shown_names(labels.values())
+        labels = {value: short[label] for value, label in labels.items()}
     return Filter(
         entry.parameter,
         entry.title,

@@ -111,9 +111,9 @@ def differences(
     for attribute in PROPERTIES.values():
         if attribute.slug in _TOGETHER and attribute.slug != by:
             continue
-        values = {
-            series: frozenset({attribute.value_of(row).label}) for series, row in rows.items()
-        }
+        labels = {series: attribute.value_of(row).label for series, row in rows.items()}
+        short = shown_names(labels.values()) if attribute.slug == "configuration" else {}
+        values = {series: frozenset({short.get(text, text)}) for series, text in labels.items()}
         difference = _difference(
             attribute.title, attribute.singular, values, counts, names, attribute.slug in belongs
         )
