@@ -83,13 +83,23 @@ def test_on_paper_nothing_is_folded(page: Page, fio):
 
 
 @pytest.mark.parametrize("address", ["/studies/unisys-2005/report/", "permalink"])
-def test_a_report_and_a_permalink_have_at_most_six_screens(page: Page, site, jo: User, address):
+def test_a_report_and_a_permalink_have_at_most_four_screens(page: Page, site, jo: User, address):
     call_command("load_published", verbosity=0)
     if address == "permalink":
         address = f"/p/{pin(ComparisonSpec(studies=('unisys-2005',)), jo).key}/"
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(address)
-    assert page.evaluate("document.documentElement.scrollHeight") <= 6 * 900
+    assert page.evaluate("document.documentElement.scrollHeight") <= 4 * 900
+
+
+def test_each_column_of_a_report_fits_on_paper(page: Page, site):
+    call_command("load_published", verbosity=0)
+    page.set_viewport_size({"width": 718, "height": 1000})  # A4 without its margins
+    page.goto("/studies/unisys-2005/report/")
+    page.emulate_media(media="print")
+    tables = page.locator(".report table:visible")
+    assert tables.count() > 2
+    assert max(box["x"] + box["width"] for one in tables.all() if (box := one.bounding_box())) < 720
 
 
 def test_on_paper_an_embedded_view_folds_nothing_without_a_script(page: Page, fio):
