@@ -265,7 +265,7 @@ def test_a_preview_of_many_runs_stores_nothing_and_its_commit_is_the_importers(
 ) -> None:
     page = send(signed_in, "/imports/new/").headers["Location"]
     html = signed_in.get(page).content.decode()
-    assert "This is more than is stored while you wait." in html
+    assert "This import is large, so the importer stores it in the background." in html
     assert f"Import {MANY + 1} runs" in html
     assert not Run.objects.exists()
     waiting = signed_in.post(f"{page}commit/", {"study": "other"}, follow=True)

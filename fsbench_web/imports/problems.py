@@ -45,8 +45,7 @@ SENTENCES = {
         "It may have letters, digits, - and _, 40 at most."
     ),
     "configuration_missing": (
-        "{field} is missing: give it a short label, such as ext4_noatime, or ext4 where "
-        "everything was left at its default."
+        "{field} is missing: give it a short label, such as ext4_noatime, or ext4 for all defaults."
     ),
     "no_configuration": (
         '{field} "{found}" is not a label such as ext4_noatime. '

@@ -82,7 +82,7 @@ def test_the_preview_asks(signed_in: Client) -> None:
     assert preview["target"]["kilobyte"] == ""
     address = f"/imports/{preview['id']}/"
     page = signed_in.get(address).content.decode()
-    assert "<strong>KB/s</strong> of these files may be of 1,000 or of 1,024 bytes" in page
+    assert "<strong>KB/s</strong> in these files may mean 1,000 or 1,024 bytes" in page
     corrected = signed_in.patch(
         f"/api/v1/imports/{preview['id']}", {"kilobyte": "1024"}, content_type="application/json"
     ).json()

@@ -39,7 +39,7 @@ def test_a_file_that_is_stored_is_told_and_can_be_stored_again(signed_in: Client
     first = stored(signed_in, "Lab")
     address = upload(signed_in, "Second lab")
     page, file = page_and_file(signed_in, address)
-    assert "This very file is stored already" in page
+    assert "fsbench has this file already" in page
     assert f'href="/imports/{first.pk}/"' in page
     assert " by ada" in page
     assert "it is the latest" not in page
@@ -51,13 +51,13 @@ def test_a_file_that_is_stored_is_told_and_can_be_stored_again(signed_in: Client
     assert Artefact.objects.count() == 2, "whoever means it stores it again"
     page, file = page_and_file(signed_in, upload(signed_in, "Third lab"))
     assert (file["known"]["study"], file["known"]["times"]) == ("second-lab", 2)
-    assert "it is the latest of 2 times" in page
+    assert "the latest of 2 times" in page
 
 
 def test_another_file_is_not_said_to_be_known(signed_in: Client) -> None:
     stored(signed_in, "Lab")
     page, file = page_and_file(signed_in, upload(signed_in, "Lab", TABLE.replace("100", "101")))
-    assert (file["known"], "stored already" in page) == (None, False)
+    assert (file["known"], "has this file already" in page) == (None, False)
 
 
 def test_what_only_a_hidden_study_has_is_not_told(signed_in: Client) -> None:
@@ -69,7 +69,7 @@ def test_what_only_a_hidden_study_has_is_not_told(signed_in: Client) -> None:
     Study.objects.filter(pk=hidden.study_id).update(visibility="private")
     page, file = page_and_file(other, upload(other, "Lab of eve"))
     assert file["known"] is None
-    assert "stored already" not in page
+    assert "has this file already" not in page
     assert "Secret" not in page
     assert (
         page_and_file(signed_in, upload(signed_in, "Fourth"))[1]["known"]["study"] == "secret-lab"
@@ -108,11 +108,10 @@ def test_a_direct_import_says_what_is_stored_already(signed_in: Client) -> None:
     assert (warning["file"], warning["lost"], answer["state"]) == ("b.csv", False, "done")
     day = f"{first.created_at:%Y-%m-%d}"
     assert warning["message"] == (
-        f"This very file is stored already: import {first.pk} of {day} by ada has it, in the "
-        "study lab."
+        f"fsbench has this file already: import {first.pk} of {day} by ada, in the study lab."
     )
     # Its page says so as well.
-    assert "is stored already" in signed_in.get(f"/imports/{answer['id']}/").content.decode()
+    assert "has this file already" in signed_in.get(f"/imports/{answer['id']}/").content.decode()
     repeated = direct("Second lab", if_new="true")
     # Who wants only what is new is told by run what is known, and that once.
     assert (repeated["state"], repeated["id"], repeated["warnings"]) == ("known", None, [])

@@ -264,9 +264,9 @@ def test_matrices_and_tests_in_columns_are_mapped(signed_in: Client) -> None:
 
 def test_several_numbers_of_a_row_are_several_tests(signed_in: Client) -> None:
     where = upload(signed_in, b"fs,rw,bs,bw (MB/s),iops\next3,randread,4k,120.5,30848\n")
-    assert "It asks before it can be read" in signed_in.get(where).content.decode()
+    assert "It needs your input" in signed_in.get(where).content.decode()
     page = " ".join(signed_in.get(page_of(where)).content.decode().split())
-    assert "Still to be said." in page
+    assert "Still missing:" in page
     assert "a block size and no file size" in page
     assert '<option value="tests" selected>' in page
     assert "Guessed: &quot;bw (MB/s)&quot;, &quot;iops&quot;: several numbers of the test" in page

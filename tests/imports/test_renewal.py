@@ -70,7 +70,7 @@ def test_warnings_alone_are_renewed_too(ada: User, signed_in: Client) -> None:
     imported.save()
     address = f"/imports/reread/{artefact.pk}/"
     page = signed_in.get(address).content.decode()
-    assert "changes to what stands below" in page
+    assert "The import gets the new warnings below" in page
     assert "colour" in page
     difference = signed_in.get(f"/api/v1/artefacts/{artefact.pk}/reread").json()
     assert (difference["warnings"], difference["is_empty"]) == (right, False)

@@ -236,7 +236,7 @@ def test_nobody_knows_the_settings_of_files_that_say_none(sample: Sample) -> Non
     assert warning["file"] == "a"
     # One of them alone may be what it is.
     [warning] = do([("c", data)], study="Other").warnings
-    assert warning["message"].startswith("This very file is stored already")
+    assert warning["message"].startswith("fsbench has this file already")
 
 
 @pytest.mark.django_db

@@ -29,12 +29,11 @@ class KnownFile:
 
     def sentence(self, count: int = 1) -> str:
         """Where it is, with ``count`` files of the import, for readers of an answer."""
-        files = "This very file is" if count == 1 else f"{count:,} of these files are"
-        has = "has it" if count == 1 else "has them"
+        files = "this file" if count == 1 else f"{count:,} of these files"
         place = f"run {self.run_id}" if self.import_id is None else f"import {self.import_id}"
         by = f" by {self.by}" if self.by else ""
         return (
-            f"{files} stored already: {place} of {self.at:%Y-%m-%d}{by} {has}, in the study "
+            f"fsbench has {files} already: {place} of {self.at:%Y-%m-%d}{by}, in the study "
             f"{self.study.slug}."
         )
 

@@ -150,7 +150,7 @@ def _steers(act: Callable[[HttpRequest, int, User], str]) -> Callable[..., HttpR
 def pause(request: HttpRequest, job_id: int, user: User) -> str:
     """No further run of it starts."""
     if control.pause(job_id):
-        return f"Job {job_id} is paused: what runs goes on, and nothing further starts."
+        return f"Job {job_id} is paused: current runs continue, and nothing further starts."
     return f"Job {job_id} was paused already."
 
 

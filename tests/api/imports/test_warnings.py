@@ -88,7 +88,7 @@ def test_zeros_are_counted_and_are_no_loss(writer: Client) -> None:
         stored = send(writer, COLUMNS, study=study, ignore_columns="mood", strict="true")
         assert stored.status_code == 201, stored.content
         mood, zeros, *others = stored.json()["warnings"]
-        assert ["is stored already" in warning["message"] for warning in others] == [True] * (
+        assert ["has this file already" in warning["message"] for warning in others] == [True] * (
             number == 2
         )
         assert (mood["line"], mood["count"], mood["lost"]) == (1, 1, False)

@@ -202,7 +202,7 @@ def test_a_unit_that_changes_is_one_line(line, client):
     assert change.sentence.startswith("From 6.9.0 to 6.10.0: \u221220.")
     query = {"series": line.pk, "test": "write", "category": "maximum"}
     page = client.get("/history/", query | {"units": "decimal"}).content.decode()
-    assert "Its runs printed KB/s and MiB/s: all are shown in MB/s" in page
+    assert "The runs have KB/s and MiB/s, converted exactly to MB/s" in page
     answer = client.get("/api/v1/history", query).json()
     assert (answer["unit"], answer["points"][-1]["mean"]) == ("MiB/s", 80 / 1024)
     overall = history(line, "write", "overall", "kernel", 10)
@@ -299,12 +299,12 @@ def test_of_many_studies_the_newest_are_offered_and_the_one_that_is_asked_for(
         measured("6.1.0", 100, study=f"later-{number}")
     page = client.get("/history/")
     assert [study.slug for study in page.context["studies"]] == ["later-2", "later-1"]
-    assert "The 2 newest studies with runs are to choose from" in page.content.decode()
+    assert "Only the 2 newest studies with runs are listed" in page.content.decode()
     with django_assert_max_num_queries(6):
         older = client.get("/history/?study=nightly")
     assert [study.slug for study in older.context["studies"]] == ["later-2", "later-1", "nightly"]
     assert '<option value="nightly" selected>' in older.content.decode()
-    assert "There is no study “none”" in client.get("/history/?study=none").content.decode()
+    assert "No study “none”" in client.get("/history/?study=none").content.decode()
     assert client.get("/history/?study=%00").status_code == 200
 
 

@@ -46,4 +46,4 @@ def test_a_line_is_watched_from_its_page_and_given_up(page, site, series):
     expect(page.locator("h1 .badge")).to_have_text("paused")
     page.get_by_role("link", name="Delete").click()
     page.get_by_role("button", name="Delete for good").click()
-    expect(page.get_by_text("You watch nothing yet.")).to_be_visible()
+    expect(page.get_by_text("No watches yet.")).to_be_visible()

@@ -36,8 +36,8 @@ def done(spec: Callable[..., JobSpec], ann: User, disk: Lun) -> Callable[[dict[s
 @pytest.mark.parametrize(
     ("noted", "sentence"),
     [
-        ({"written_bytes": 3 * GIB}, "3 GiB was swapped out meanwhile, by this run or others."),
-        ({}, "how much was swapped out meanwhile is not known."),
+        ({"written_bytes": 3 * GIB}, "3 GiB was swapped out, by this run or others."),
+        ({}, "how much was swapped out is unknown."),
     ],
 )
 def test_pages_and_scores_of_a_run_that_may_have_swapped(
@@ -62,7 +62,7 @@ def test_of_a_host_that_swapped_nothing_out_the_limit_held(
     assert flags(run) == set()
     page = client.get(f"/runs/{run.pk}/").content.decode()
     assert "Its memory limit did not cover swap." not in page
-    assert "nothing was swapped out meanwhile, so that its memory limit held." in page
+    assert "nothing was swapped out, so the memory limit held." in page
     assert "may have swapped" not in client.get("/runs/").content.decode()
 
 

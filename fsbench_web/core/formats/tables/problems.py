@@ -11,7 +11,7 @@ SENTENCES = {
     # The value of a cell.
     "not_a_number": "Found {found}, expected a number such as 1234.5, without separators.",
     "not_a_measurement": (
-        "{found} is not a measurement. Leave the value empty where nothing was measured."
+        "{found} is not a measurement. Leave the value empty if nothing was measured."
     ),
     "too_large": "{found} is too large a number.",
     "too_small": "{found} is too small a number: no measurement is below {least}.",
@@ -35,7 +35,7 @@ SENTENCES = {
         "{found} is in {unit}, and other numbers of this test are in {other}. "
         "fsbench cannot convert one to the other. Give each number the same unit."
     ),
-    "zero": "0 is kept as measured; leave the value empty where nothing was measured.",
+    "zero": "0 is kept as measured; leave the value empty if nothing was measured.",
     "said_not_measured": "{found} was said to mean that nothing was measured.",
     # What a number is of.
     "no_test_name": (
