@@ -115,9 +115,9 @@ def _show_stored(imported: Mapping[str, Any], url: str) -> None:
         more = (
             f" and {len(known_files) - SHOWN_RUNS:,} more" if len(known_files) > SHOWN_RUNS else ""
         )
-        terminal.note(f"There already, and passed over: {numbers}{more}.")
+        terminal.note(f"Already stored, skipped: {numbers}{more}.")
     if imported["id"] is None:
-        terminal.print_line("Nothing is new: nothing was stored.")
+        terminal.print_line("No new results: nothing was stored.")
         return
     terminal.print_line(f"Import {imported['id']}: {terminal.quantity(len(runs), 'run')} stored.")
     terminal.print_line(*[f"{url}/runs/{run}/" for run in runs[:SHOWN_RUNS]])

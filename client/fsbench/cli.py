@@ -70,14 +70,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         lines = [account.line_of(entry) for entry in problem.errors] or [problem.detail]
         terminal.complain(f"Refused ({problem.status}).", *map(terminal.clean, lines))
         if problem.status == 401:
-            terminal.complain("fsbench login keeps a token; FSBENCH_TOKEN goes before it.")
+            terminal.complain("fsbench login saves a token; FSBENCH_TOKEN overrides it.")
             return UNAUTHORISED
         return REFUSED
     except Unreachable as error:
         terminal.complain(terminal.clean(error))
         return REFUSED if isinstance(error, UnexpectedResponse) else UNREACHABLE
     except EOFError:  # Ctrl-D where something is asked
-        terminal.complain("Nothing was given, and nothing is done.")
+        terminal.complain("No input: nothing to do.")
         return USAGE
     except (ValueError, OSError, ImportError, credentials.CredentialsError) as error:
         terminal.complain(*map(terminal.clean, str(error).splitlines()))
@@ -86,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Python would end with 1, which of `check` says that something fell.
         reason = terminal.clean(f"{type(error).__name__}: {error}")
         terminal.complain(
-            f"The site's answer is not what this fsbench understands ({reason}).",
+            f"This fsbench does not understand the site's answer ({reason}).",
             "Is it another site, or another version? pip install the client of the site's version.",
         )
         return REFUSED
@@ -441,7 +441,7 @@ def _add_comparisons() -> None:
     add(
         "deltas",
         comparing.deltas,
-        "Delta tables, worst first, and what of them is more than chance.\n\n"
+        "Delta tables, worst first, with significance.\n\n"
         "delta 1: how much slower than the best; delta 2: how much faster the best is, negative; "
         "change: how much faster than the baseline. What scores and flags are: /glossary/ of the "
         "site.",

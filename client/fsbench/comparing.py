@@ -78,7 +78,7 @@ def _of_emulated(comparison: dict[str, Any]) -> Iterator[str]:
             "not for speed."
         )
     if any("emulated" in row["flags"] for table in comparison["tables"] for row in table["rows"]):
-        yield "What has the flag emulated was emulated in software: for function, not for speed."
+        yield "Results flagged emulated ran in software: they show function, not speed."
 
 
 def table_lines(table: dict[str, Any], by: str, has_baseline: bool) -> Iterator[str]:
@@ -151,7 +151,7 @@ def export(client: Client, options: SimpleNamespace) -> int:
             print(f"{options.output}: {len(content):,} bytes", file=sys.stderr)
         return FINE
     if suffix == "xlsx" and terminal.is_terminal():
-        raise ValueError("A workbook is no text: say where it is to be kept, with -o FILE.")
+        raise ValueError("A workbook is binary: name a file with -o FILE.")
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()
     return FINE
@@ -167,13 +167,13 @@ def check(client: Client, options: SimpleNamespace) -> int:
         return over_time.check(client, options, [*others, *_OF_COMPARISONS])
     if not options.baseline:
         raise ValueError(
-            "Say what it may not fall against: --baseline NAME, or --along date (or kernel) for "
-            "a line's own past."
+            "Give what to check against: --baseline NAME, or --along date (or kernel) for a "
+            "line's own past."
         )
     if options.since:
-        raise ValueError("--since goes with --along: say --along date or --along kernel.")
+        raise ValueError("--since needs --along date or --along kernel.")
     if options.level is not None:
-        raise ValueError("--level goes with --along: what a baseline is judged by is the site's.")
+        raise ValueError("--level needs --along.")
     comparison, missing = _comparison(client, options)
     return judge(comparison, missing, options, client)
 

@@ -29,8 +29,8 @@ def chosen_url(option: str = "") -> str:
     url = os.environ.get("FSBENCH_URL")
     if not option and url is not None and not url.strip():
         raise CredentialsError(
-            "FSBENCH_URL is set and empty: a variable of the pipeline that is not there? Give it "
-            "the site's address, or unset it to go by the last fsbench login."
+            "FSBENCH_URL is empty: is the pipeline's variable missing? Set it to the site's "
+            "address, or unset it to use the last fsbench login."
         )
     return option or url or str(_read().get("url") or DEFAULT_URL)
 
@@ -44,8 +44,8 @@ def token_for(url: str) -> str:
     value = os.environ.get("FSBENCH_TOKEN")
     if value is not None and not value.strip():
         raise CredentialsError(
-            "FSBENCH_TOKEN is set and empty: a secret of the pipeline that is not there? Give it a "
-            "token, or unset it to go by the one that fsbench login kept."
+            "FSBENCH_TOKEN is empty: is the pipeline's secret missing? Set it to a token, or "
+            "unset it to use the one from fsbench login."
         )
     return value or str(_read().get("tokens", {}).get(url.rstrip("/"), ""))
 
@@ -83,7 +83,7 @@ def _read() -> dict[str, Any]:
             f"{path()} cannot be read ({error}): delete it and log in again."
         ) from None
     if not isinstance(data, dict) or not isinstance(data.get("tokens", {}), dict):
-        raise CredentialsError(f"{path()} is not what fsbench wrote: delete it and log in again.")
+        raise CredentialsError(f"{path()} is not a file of fsbench: delete it and log in again.")
     return data
 
 

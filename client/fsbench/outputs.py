@@ -37,8 +37,7 @@ def download(client: Client, options: SimpleNamespace) -> int:
         if path.exists():
             if hashlib.sha256(path.read_bytes()).hexdigest() != artefact["sha256"]:
                 raise ValueError(
-                    f"{path} is there already and holds something else: move it away, or choose "
-                    "another folder with -o."
+                    f"{path} exists with other content: move it, or choose another folder with -o."
                 )
         else:
             _write(path, _content(client, options.number, artefact))
@@ -121,7 +120,7 @@ def _to_standard_output(
     if len(chosen) != 1:
         raise ValueError(f"There are {len(chosen)} outputs: choose one with --artefact.")
     if terminal.is_terminal():
-        raise ValueError("A terminal would obey what is in it: -o FOLDER, or send it to a program.")
+        raise ValueError("It may hold control characters: use -o FOLDER, or pipe it to a program.")
     sys.stdout.buffer.write(_content(client, options.number, chosen[0]))
     sys.stdout.buffer.flush()
 
@@ -131,8 +130,8 @@ def _content(client: Client, run: int, artefact: Mapping[str, Any]) -> bytes:
     content = client.download(f"/runs/{run}/artefacts/{int(artefact['id'])}")
     if hashlib.sha256(content).hexdigest() != artefact["sha256"]:
         raise UnexpectedResponse(
-            f"Output {artefact['id']} of run {run} came changed: its SHA-256 is not the one that "
-            "the site names. Nothing of it was kept; ask again."
+            f"Output {artefact['id']} of run {run} arrived damaged: its SHA-256 differs from the "
+            f"site's. Nothing was saved; try again."
         )
     return content
 

@@ -266,7 +266,7 @@ def _conclusion(code: int, fell: list[Any], unknown: list[Any], along: str) -> s
     if code == FELL:
         return terminal.coloured(f"{len(fell)} got slower.", "red")
     if code == NOT_COMPARABLE and not unknown:
-        return terminal.coloured("Nothing of what was looked at got slower.", "yellow")
+        return terminal.coloured("None of the checked lines got slower.", "yellow")
     if code == NOT_COMPARABLE:
         points = "kernels" if along == "kernel" else "days"
         return terminal.coloured(

@@ -13,7 +13,7 @@ from fsbench.terminal import Cell, Column
 def show_all(client: Client, options: SimpleNamespace) -> int:
     """Those that you made, newest first."""
     permalinks, total = client.part("/permalinks", "permalinks", options.limit)
-    nothing = "You have made no permalink: fsbench permalinks create keeps one."
+    nothing = "No permalinks yet: fsbench permalinks create makes one."
     terminal.show_list(options, _COLUMNS, permalinks, nothing)
     listing.note_truncation(len(permalinks), total)
     return FINE
@@ -82,7 +82,7 @@ def show(client: Client, options: SimpleNamespace) -> int:
 
 
 def delete(client: Client, options: SimpleNamespace) -> int:
-    """For good: its address opens nothing any more."""
+    """For good: its address no longer works."""
     client.delete(f"/permalinks/{comparing.segment(options.key)}")
     terminal.print_line(f"Permalink {terminal.clean(options.key)} is deleted.")
     return FINE

@@ -43,11 +43,11 @@ def pause(client: Client, options: SimpleNamespace) -> int:
 def resume(client: Client, options: SimpleNamespace) -> int:
     """Let a job, or a drained worker, go on."""
     if options.job == options.worker:
-        raise ValueError("Say what goes on: --job N or --worker NAME.")
+        raise ValueError("Say what to resume: --job N or --worker NAME.")
     if options.worker:
         return _set_drained(client, options, "resume")
     if not options.name.isdecimal():
-        raise ValueError(f"{options.name} is no number of a job; a worker is meant by --worker.")
+        raise ValueError(f"{options.name} is not a job number; for a worker use --worker.")
     job = client.post(f"/sweeps/{int(options.name)}/resume", {})
     waiting = terminal.quantity(job["runs"]["waiting"], "run")
     terminal.answer(options, job, f"Job {job['id']} goes on: {waiting} waiting.")
@@ -97,8 +97,8 @@ def retry(client: Client, options: SimpleNamespace) -> int:
     run = client.get(f"/runs/{options.number}")
     if run["state"] not in list(RetriedState):
         terminal.complain(
-            f"Run {options.number} is {terminal.clean(run['state'])}: only what failed, was lost "
-            "or cancelled is submitted again. Nothing was submitted."
+            f"Run {options.number} is {terminal.clean(run['state'])}: only failed, lost or "
+            f"cancelled runs can be rerun. Nothing was submitted."
         )
         return NOT_CONFIRMED
     names = (run["lun"], run["journal"], *(member["lun"] for member in run.get("stack", ())))

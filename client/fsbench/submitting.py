@@ -62,7 +62,7 @@ def document_of(options: SimpleNamespace) -> str | dict[str, Any]:
     if options.document:
         if parts:
             named = ", ".join(f"--{name.replace('_', '-')}" for name in parts)
-            raise ValueError(f"The document says it all: leave {named} out.")
+            raise ValueError(f"The document sets everything: leave {named} out.")
         return sys.stdin.read() if options.document == "-" else _text_of(options.document)
     lacking = [name for name in ("study", "lun", "filesystem", "workload") if name not in parts]
     if lacking:
@@ -91,7 +91,7 @@ def _repeat_options(options: SimpleNamespace) -> dict[str, Any]:
     if options.best_within is None:
         return {"repeats": options.repeats or 2}
     if options.repeats:
-        raise ValueError("A race says itself how often what is repeated: leave --repeats out.")
+        raise ValueError("A race sets its own repeats: leave --repeats out.")
     return {"race": {"hours": options.best_within}}
 
 
@@ -99,7 +99,7 @@ def _text_of(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise ValueError(f"{path} is no text (UTF-8).") from None
+        raise ValueError(f"{path} is not UTF-8 text.") from None
 
 
 def _configuration(text: str) -> str | dict[str, Any]:
@@ -179,7 +179,7 @@ def confirmed(confirmation: str, sentences: list[str]) -> bool:
         return False
     if not sys.stdin.isatty():
         terminal.complain(
-            "Nobody is there to confirm: scripts say --yes-erase LUN, once for each. "
+            "No terminal to confirm on: scripts pass --yes-erase LUN, once for each LUN. "
             "Nothing was submitted."
         )
         return False

@@ -53,10 +53,10 @@ class Connection:
         if parts.scheme not in ("http", "https") or not parts.host or parts.userinfo:
             raise ValueError(f"{url} is no address such as https://fsbench.example")
         if token and not (token.isascii() and token.isprintable() and " " not in token):
-            raise ValueError("The token holds characters that no token has.")
+            raise ValueError("The token has invalid characters.")
         if not 0 < timeout_s <= LONGEST_TIMEOUT_S:
             raise ValueError(
-                f"{timeout_s:g} is no time to wait for an answer: say seconds above 0, and at most "
+                f"{timeout_s:g} is not a valid timeout: give seconds above 0, at most "
                 f"{LONGEST_TIMEOUT_S:,.0f}."
             )
         self._host, self._is_https = parts.host, parts.scheme == "https"
@@ -117,8 +117,8 @@ class Connection:
                 raise Unreachable(self._distrusted(tls_error)) from None
             reason = str(error) or type(error).__name__
             raise Unreachable(
-                f"{self.url} cannot be reached: {reason}. Another address is said with --url, or "
-                "FSBENCH_URL."
+                f"{self.url} cannot be reached: {reason}. Give another address with --url or "
+                f"FSBENCH_URL."
             ) from None
         if answer.is_redirect:
             place = answer.headers.get("Location", "elsewhere")
@@ -181,7 +181,9 @@ def json_of(answer: httpx.Response) -> Any:
     try:
         return json.loads(answer.content)
     except (ValueError, RecursionError):  # nested without end
-        raise UnexpectedResponse("The answer is no JSON: is this the address of fsbench?") from None
+        raise UnexpectedResponse(
+            "The answer is not JSON: is this the address of fsbench?"
+        ) from None
 
 
 def problem_of(answer: httpx.Response) -> Problem | Unreachable:

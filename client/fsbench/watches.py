@@ -12,7 +12,7 @@ from fsbench.terminal import Cell, Column
 def show_all(client: Client, options: SimpleNamespace) -> int:
     """Those of yours, newest first."""
     nothing = (
-        "You watch nothing: fsbench list lines --study STUDY shows lines, and fsbench watches add "
+        "No watches: fsbench list lines --study STUDY shows lines, and fsbench watches add "
         "watches one."
     )
     terminal.show_list(options, _COLUMNS, client.get("/watches")["watches"], nothing)

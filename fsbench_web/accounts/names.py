@@ -32,7 +32,7 @@ def problem(name: str) -> str:
             "z, digits and @ . + - _ alone, because letters of other scripts look the same."
         )
     if name.lower() in RESERVED:
-        return "The audit log uses this name for what no person did."
+        return "The audit log uses this name for automatic actions."
     other = _looks_like(name)
     if other is not None:
         return (

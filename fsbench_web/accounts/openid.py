@@ -45,8 +45,8 @@ class Unreachable(SignInRefused):
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            "The sign-in service does not answer as it should. Try again in a moment; if it stays "
-            "so, an administrator finds the reason in the log of the web process.",
+            "The sign-in service gave an invalid answer. Try again in a moment. If it continues, "
+            "the log of the web process has the reason.",
             reason,
             502,
         )
@@ -114,7 +114,7 @@ def finish(
         error_code = request.GET["error"][:60]
         if error_code == "access_denied":
             raise SignInRefused(
-                "The sign-in service let nobody in. Begin again, or use another account."
+                "The sign-in service refused the sign-in. Begin again, or use another account."
             )
         raise Unreachable(
             f"error {error_code!r}: {request.GET.get('error_description', '')[:200]!r}"
@@ -290,8 +290,8 @@ def _checked(
             raise jwt.InvalidTokenError("authorised party")
     except (jwt.PyJWTError, NotImplementedError, TypeError, ValueError) as error:
         raise SignInRefused(
-            "What the sign-in service said of you does not hold. Begin again; if it stays so, an "
-            "administrator finds the reason in the log of the web process.",
+            "What the sign-in service said about you is invalid. Begin again. If it continues, "
+            "the log of the web process has the reason.",
             f"ID token: {type(error).__name__}: {error}",
         ) from None
     return data
@@ -320,7 +320,7 @@ def _information(
     information = _read(about["userinfo_endpoint"], headers=bearer)
     if information.get("sub") != data["sub"]:
         raise SignInRefused(
-            "The sign-in service speaks of two people at once. Begin again.",
+            "The sign-in service named two people. Begin again.",
             "user information of another subject",
         )
     # An address and whether it is verified belong together.
@@ -336,9 +336,7 @@ def _claims(data: Mapping[str, Any], sign_on: SignOn) -> Claims:
             "subject",
         )
     if plain_text.problem(subject):
-        raise SignInRefused(
-            "The sign-in service names you with signs that cannot be seen.", "subject"
-        )
+        raise SignInRefused("The sign-in service gave a name with invisible characters.", "subject")
     email = data.get("email")
     is_verified = data.get("email_verified") is True
     names = [data.get("preferred_username"), data.get("name"), data.get("nickname")]

@@ -166,7 +166,9 @@ def _decide_about_study(user: User, action: Action, study: Any) -> Decision:
     if study.team_id is None:
         if action is not Action.OWN:
             return ALLOWED
-        return Decision(False, "Only who made the study, its team or an administrator can do this.")
+        return Decision(
+            False, "Only the author of the study, its team or an administrator can do this."
+        )
     if user.teams.filter(pk=study.team_id).exists():
         return ALLOWED
     return Decision(
@@ -180,7 +182,7 @@ def _decide_about_profile(user: User, profile: Any) -> Decision:
     if profile.team_id is not None and user.teams.filter(pk=profile.team_id).exists():
         return ALLOWED
     return Decision(
-        False, "Only who made this work profile, its team or an administrator can change it."
+        False, "Only the author of this work profile, its team or an administrator can change it."
     )
 
 

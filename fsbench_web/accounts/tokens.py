@@ -20,7 +20,7 @@ logger = logging.getLogger("fsbench.accounts")
 
 PREFIX = "fsb_"
 REFUSED = (
-    "This token opens nothing: it was mistyped or revoked, it expired, or its user is not active. "
+    "This token is invalid: it was mistyped or revoked, it expired, or its user is not active. "
     "The account page makes a new one."
 )
 NOT_BEARER = (

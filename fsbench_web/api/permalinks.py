@@ -248,7 +248,7 @@ def change_permalink(
 @router.delete("/permalinks/{slug:key}", response={204: None}, summary="Delete a permalink")
 @requires(Action.WITHDRAW)
 def delete_permalink(request: HttpRequest, key: str, if_match: IfMatch = "") -> Status[None]:
-    """For good: its address opens nothing any more. Its author, also as a viewer, and
+    """For good: its address no longer works. Its author, also as a viewer, and
     administrators can.
     """
     with transaction.atomic():

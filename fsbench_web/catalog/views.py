@@ -120,7 +120,7 @@ def fetch_kernel(request: HttpRequest, name: str) -> HttpResponse:
 
 def _no_worker(name: str) -> Http404:
     return Http404(
-        f'No worker "{name}" has announced itself. The workers page lists all there are; a worker '
+        f'No worker "{name}" has announced itself. The workers page lists all; a worker '
         "appears there when it is started on its host."
     )
 
@@ -198,7 +198,5 @@ def set_device_rate(request: HttpRequest, slug: str) -> HttpResponse:
 def _profile(slug: str) -> HardwareProfile:
     profile = HardwareProfile.objects.filter(slug=slug).first()
     if profile is None:
-        raise Http404(
-            f'There is no hardware profile "{slug}". The hardware page lists all there are.'
-        )
+        raise Http404(f'There is no hardware profile "{slug}". The hardware page lists all.')
     return profile

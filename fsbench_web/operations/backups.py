@@ -20,7 +20,7 @@ _DAY = timedelta(days=1)
 LONGEST, SHORTEST = 8 * _DAY, 2 * _DAY
 # Of so many gaps between backups what is usual can be told.
 _GAPS = 3
-_NOT_ITS_PLACE = "It was not written to its place: see what the command said that was to do so."
+_NOT_ITS_PLACE = "It was not written to its place: see the output of the command."
 
 
 def begin(place: str) -> Backup | None:
@@ -102,7 +102,8 @@ class Backups:
         """Sentences, each with what to do; none when all is well."""
         problems = []
         if failed := self.failed:
-            why = failed.problem or "It ended without a word: it was killed, or its host went down."
+            why = failed.problem or "It ended without a report: it was killed, or its host went "
+            "down."
             problems.append(
                 f"The backup of {timezone.localtime(failed.began_at):%Y-%m-%d %H:%M} to "
                 f"{failed.place} failed: {why} Make another ({_HOW})."

@@ -68,14 +68,14 @@ def exposed_registry() -> CollectorRegistry:
 # Name, help and key of what each worker and each LUN has.
 _OF_WORKERS = (
     ("fsbench_queue_length", "Runs that wait.", "waiting"),
-    ("fsbench_queue_oldest_seconds", "Since when the oldest of them waits.", "oldest_s"),
+    ("fsbench_queue_oldest_seconds", "Start of the longest wait.", "oldest_s"),
     ("fsbench_worker_up", "1 while it sends heartbeats, else 0.", "is_alive"),
     ("fsbench_worker_silent_seconds", "Since its last heartbeat.", "silent_s"),
-    ("fsbench_worker_drained", "1 where somebody drained it.", "is_drained"),
+    ("fsbench_worker_drained", "1 if it is drained.", "is_drained"),
 )
 _OF_LUNS = (
-    ("fsbench_lun_in_use", "1 while a run has it.", "is_in_use"),
-    ("fsbench_lun_usable", "1 where its host lists it and can use it.", "is_usable"),
+    ("fsbench_lun_in_use", "1 while a run holds it.", "is_in_use"),
+    ("fsbench_lun_usable", "1 if its host lists it and can use it.", "is_usable"),
     (
         "fsbench_lun_busy_seconds_last_day",
         "Of the last 24 hours, how long runs had it; journals are not counted.",
@@ -106,24 +106,24 @@ def families(gauges: Gauges) -> Iterator[Metric]:
     )
     yield _gauge(
         "fsbench_chore_age_seconds",
-        "Since regular work last succeeded.",
+        "Seconds since regular work last succeeded.",
         gauges.chore_ages_s,
         "chore",
     )
     backups = gauges.backups
     yield _gauge(
         "fsbench_backup_failed",
-        "1 where the last backup failed or ended without a word, else 0.",
+        "1 if the last backup failed or ended without a report, else 0.",
         {(): backups.failed is not None},
     )
     yield _gauge(
         "fsbench_backup_age_seconds",
-        "Age of what is in the last backup that is whole.",
+        "Age of the data in the last complete backup.",
         {(): None if backups.age is None else backups.age.total_seconds()},
     )
     yield _gauge(
         "fsbench_backup_size_bytes",
-        "Size of the last backup that is whole.",
+        "Size of the last complete backup.",
         {(): backups.whole.size_bytes if backups.whole else None},
     )
 

@@ -8,9 +8,8 @@ from django.conf import settings
 
 FOLDERS = ("fsbench_web", "runner", "templates", "static")
 NEEDS_A_RESTART = (
-    "The files of fsbench have changed since it was started: stop it and start it again (where it "
-    "is deployed, as /guide/deployment/#upgrade says). Until then pages are those of before, and a "
-    "process that has to be started again may fail."
+    "The files of fsbench changed after it started: restart it (deployments: "
+    "/guide/deployment/#upgrade). Until then pages are old, and a restarted process may fail."
 )
 # Processes that the supervisor starts compare with what it found, not with what they find.
 _AT_START = "OWN_FILES_AT_START"

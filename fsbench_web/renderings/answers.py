@@ -25,8 +25,8 @@ MOST_BYTES = 64 * 1024 * 1024
 MOST_BYTES_OF_ONE = 16 * 1024 * 1024
 """A larger answer is given and not kept: it would put out all the others."""
 TOO_LARGE = (
-    "This is too large to be drawn up in one piece: choose fewer tests, categories or studies, or "
-    "take the numbers as CSV.\n"
+    "This is too large for one answer: choose fewer tests, categories or studies, or take the "
+    "numbers as CSV.\n"
 )
 AWAY = (
     f"This could not be drawn up within {LONGEST_S:.0f} seconds: choose fewer tests, categories or "

@@ -36,7 +36,7 @@ from fsbench_web.studies.scores import measurements
 BY = "manage.py restore"
 FORMAT = 1
 MANIFEST = "manifest.json"
-AS_IT_WAS = "Nothing was changed. There must be room for what is there and for the backup."
+AS_IT_WAS = "Nothing changed. The disk needs room for the present data and the backup."
 _CHUNK = 1024 * 1024
 
 
@@ -92,7 +92,7 @@ def read(folder: Path) -> Manifest:
     for file in backup.files:
         path = folder / file.path
         if not path.is_file():
-            raise BackupError(f"The backup is not whole: {file.path} is missing.")
+            raise BackupError(f"The backup is incomplete: {file.path} is missing.")
         # The size first: a hole of many terabytes is read for days.
         if path.stat().st_size != file.size_bytes or describe(path) != file:
             raise BackupError(f"The backup is damaged: {file.path} has changed since.")
@@ -164,8 +164,8 @@ def restore(folder: Path, *, overwrite: str, echo: Callable[[str], None]) -> Man
     drained_at = clock.now()
     load(folder / backup.dump, drained_at)
     replaced = (
-        "The database was replaced all the same; all its workers are drained. Put right what "
-        f"stopped it, then restore again, with --overwrite {Path(_name()).name}."
+        "The database was replaced anyway; all its workers are drained. Fix the cause, then "
+        f"restore again with --overwrite {Path(_name()).name}."
     )
     try:
         _make_fit(drained_at, echo)

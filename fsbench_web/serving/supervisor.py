@@ -170,7 +170,7 @@ class Supervisor:
             if _monotonic() > deadline:
                 self._warn(
                     f"Not everything works after {SAYS_AFTER_S:.0f} s: {missing}. "
-                    "What is missing is waited for."
+                    "fsbench keeps waiting for it."
                 )
                 return
             self._pause(0.3)

@@ -59,9 +59,7 @@ class Clients:
         if len(luns) < len(clients):
             known_names = {lun.worker.name for lun in luns}
             gone = ", ".join(name for name, _ in clients if name not in known_names)
-            raise ClientsCannotContinue(
-                f"The LUN of {gone} is not known any more: submit it again."
-            )
+            raise ClientsCannotContinue(f"The LUN of {gone} is no longer known: submit it again.")
         names = ", ".join(lun.worker.name for lun in luns)
         self.recorder.log(f"Measured by {1 + len(luns)} clients at once: waiting for {names}.")
         parts.lead(self.recorder.handle, ClientState.READY)

@@ -44,7 +44,7 @@ _Result = TypeVar("_Result")
 # The lease is prolonged in between, and what is back is found before others have looked at all.
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 2.0
 
-NOT_MEASURED = "Nothing of it enters a score."
+NOT_MEASURED = "Its numbers enter no score."
 
 Results = dict[str, ParsedResult]
 """What the outputs of a run say, by their names; empty for a run that did not end well."""

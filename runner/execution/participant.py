@@ -206,7 +206,7 @@ def _measure(messages: _ClientMessages) -> None:
     client = RunClient.objects.get(pk=part.client_id)
     configuration, workload = run.series.configuration, run.series.workload
     if workload is None or not configuration.is_known:
-        raise RunRefused("Its workload or options are not known any more.")
+        raise RunRefused("Its workload or options are no longer known.")
     entry = places.entry_of(host, host.executor, client.lun_name, RUN_ON)
     if not entry.is_mount:
         raise RunRefused(f"{entry.name} is no mount.")
@@ -262,7 +262,7 @@ def _check_same_server(messages: _ClientMessages, run: Run, lun: UsedLun) -> Non
     """Check that the leader's folder is on this mount: names may be equal. Raises RunRefused."""
     leader = run.series.lun
     if leader is None:
-        raise RunRefused("The LUN of its leader is not known any more: submit it again.")
+        raise RunRefused("The LUN of its leader is no longer known: submit it again.")
     folder = dict(map(tuple, leader.identity)).get(mounts.FOLDER_LABEL, "")
     mark = run.confirmed.get(RUN_ON.confirmed_as, {}).get("mark", "")
     if not folder or not mark:

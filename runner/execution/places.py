@@ -383,13 +383,13 @@ def _is_used_by_somebody(number: int) -> bool:
 
 
 def uses_of(lun: Lun, series: Series) -> list[tuple[LunUse, str]]:
-    """Every LUN of a run by name, in order. Raises RunRefused if one is not known any more."""
+    """Every LUN of a run by name, in order. Raises RunRefused if one is no longer known."""
     uses = [(RUN_ON, lun.name)]
     if series.journal_lun is not None:
         uses.append((JOURNAL, series.journal_lun.name))
     for member in series.members:
         if member.lun is None:
-            raise RunRefused("A LUN of its stack is not known any more: submit it again.")
+            raise RunRefused("A LUN of its stack is no longer known: submit it again.")
         uses.append((stack_use(member.role, member.lun.name), member.lun.name))
     shape = LunCounts.of(series.configuration.stack)
     if LunCounts.of_roles((member.role for member in series.members), shape.layers) != shape:

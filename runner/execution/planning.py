@@ -23,7 +23,7 @@ from runner.safety import blockdev
 from runner.safety.luns import LunEntry
 from runner.worker import Host
 
-UNKNOWN = "Its LUN, workload or options are not known any more."
+UNKNOWN = "Its LUN, workload or options are no longer known."
 
 
 def executor_and_luns(run: Run, host: Host) -> tuple[Executor, list[tuple[LunUse, LunEntry]]]:
@@ -32,7 +32,7 @@ def executor_and_luns(run: Run, host: Host) -> tuple[Executor, list[tuple[LunUse
     if series.lun is None or series.workload is None or not configuration.is_known:
         raise RunRefused(UNKNOWN)
     if configuration.external_journal and series.journal_lun is None:
-        raise RunRefused("The LUN of its journal is not known any more: submit it again.")
+        raise RunRefused("The LUN of its journal is no longer known: submit it again.")
     machine, layers = Machine.of(series.machine), LunCounts.of(configuration.stack).layers
     executor = _executor_of(host, machine)
     network = networks.network_of(configuration.options)

@@ -111,7 +111,7 @@ def test_the_given_password_is_not_chosen_again(password: str, alice: User) -> N
     client = sign_in(password)
     answer = choose(client, password, password)
     assert answer.status_code == 422
-    assert b"This is the old one: choose another." in answer.content
+    assert b"This is the old password: choose another." in answer.content
     assert b"Choose a password" in answer.content
     assert choose(client, "wrong").status_code == 422
     assert choose(client, password, "short").status_code == 422

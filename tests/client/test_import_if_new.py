@@ -16,8 +16,8 @@ def test_what_is_there_already_is_passed_over(fsbench: Command, tmp_path: Path) 
     assert (first.returncode, ": 1 run stored." in first.stdout) == (0, True)
     run = Run.objects.get().pk
     again = fsbench("import", tmp_path / "1.csv", *OF, "--if-new")
-    assert (again.returncode, again.stdout) == (0, "Nothing is new: nothing was stored.\n")
-    assert again.stderr == f"There already, and passed over: run {run}.\n"
+    assert (again.returncode, again.stdout) == (0, "No new results: nothing was stored.\n")
+    assert again.stderr == f"Already stored, skipped: run {run}.\n"
     assert (Run.objects.count(), Import.objects.count()) == (1, 1)
     # Without it, as ever.
     refused = fsbench("import", tmp_path / "1.csv", *OF)

@@ -28,7 +28,7 @@ def upload(client: Client, text: str = TABLE) -> str:
 def test_a_name_is_proposed_and_nothing_is_renamed_without_a_word(signed_in: Client) -> None:
     address = upload(signed_in)
     page = signed_in.get(address).content.decode()
-    assert "Called otherwise here" in page
+    assert "fsbench has other names" in page
     file = signed_in.get(f"/api/v1{address[:-1]}").json()["files"][0]
     assert file["proposed_names"] == {"randread": "random_read"}
     signed_in.post(f"{address}commit/")
@@ -51,7 +51,7 @@ def test_the_page_of_columns_takes_ours_or_another_or_none(
     form |= {"constant-unit": "MiB/s", "word-0": "randread", "record_unit": "", "delimiter": ","}
     form["meant-0"] = table.names["randread"] if meant is None else meant
     assert signed_in.post(columns, form).status_code == 302
-    assert "Called otherwise here" not in signed_in.get(address).content.decode()
+    assert "fsbench has other names" not in signed_in.get(address).content.decode()
     signed_in.post(f"{address}commit/")
     assert {measurement.test for measurement in measured()} == {stored, "write"}
     assert Import.objects.get().imported_files.get().mapping["names"] == {"randread": stored}

@@ -124,7 +124,7 @@ def test_it_is_not_called_ready_while_something_is_missing(
     monkeypatch: pytest.MonkeyPatch, listening: socket.socket
 ) -> None:
     lines = Site(monkeypatch, listening, False, False, False, False, False).run()
-    assert lines == ["Not everything works after 60 s: no worker. What is missing is waited for."]
+    assert lines == ["Not everything works after 60 s: no worker. fsbench keeps waiting for it."]
 
 
 def test_it_is_called_ready_once_that_is_true(

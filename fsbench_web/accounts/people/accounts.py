@@ -142,9 +142,7 @@ def set_password(user_id: int, by: User, *, revokes_tokens: bool) -> str:
     if user.pk == by.pk:
         raise PasswordNotAllowed("This is your own account: the account page changes its password.")
     if not user.is_active:
-        raise PasswordNotAllowed(
-            f"The account of {user} is closed, and no password opens it: open it."
-        )
+        raise PasswordNotAllowed(f"The account of {user} is closed: reopen it first.")
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
     user.set_password(password)
     user.save(update_fields=["password"])

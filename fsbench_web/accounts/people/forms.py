@@ -21,7 +21,7 @@ from fsbench_web.platform.plain_text import one_line
 
 _KEY = re.compile("[0-9]{1,18}", re.ASCII)
 ROLE_HELP = (
-    "Each may what the ones before it may. Viewers read; contributors import and keep permalinks; "
+    "Each role includes the ones before it. Viewers read; contributors import and keep permalinks; "
     "operators submit runs on the LUNs granted to them; administrators do everything."
 )
 
@@ -115,8 +115,8 @@ class NewPasswordForm(forms.Form):
     revokes_tokens = forms.BooleanField(
         required=False,
         label="Revoke the account's API tokens too",
-        help_text="Where somebody else may have had the password. Who only forgot it keeps "
-        "the scripts running.",
+        help_text="Use this if somebody else may know the password. Leave it out to keep scripts "
+        "running.",
     )
 
 
@@ -128,8 +128,8 @@ class IdentityForm(forms.Form):
         max_length=SUBJECT_LENGTH,
         strip=False,
         validators=[one_line],
-        help_text="As the sign-in service names the person in the claim sub; who is refused "
-        "without an account is shown it.",
+        help_text="The claim sub of the sign-in service. People who are refused without an "
+        "account see theirs.",
     )
 
 
@@ -142,8 +142,8 @@ class PersonForm(_AsShown):
     is_active = forms.BooleanField(
         required=False,
         label="The account is open",
-        help_text="Closing it ends its sessions, revokes its API tokens and pauses its watches; "
-        "opening it again brings none of them back. What it measured and imported stays.",
+        help_text="Closing ends its sessions, revokes its API tokens and pauses its watches. "
+        "Reopening restores none of them. Its runs and imports stay.",
     )
     permalinks = forms.ChoiceField(
         choices=PermalinkDisposition.choices,
@@ -162,7 +162,8 @@ class PersonForm(_AsShown):
         label="E-mail address",
         required=False,
         max_length=254,
-        help_text="Its watches write there. Set it only where you know it is this person's.",
+        help_text="Its watches send mail there. Set it only if you know that it belongs to this "
+        "person.",
     )
     teams = _Rows(
         queryset=Team.objects.order_by("name"),

@@ -32,8 +32,8 @@ from fsbench_web.accounts.requirements import Action, requires
 ENTRIES_SHOWN = 100
 PERMALINKS_SHOWN = 50
 _OUTDATED = (
-    "Somebody else changed this since the page was shown to you, and nothing of yours was saved. "
-    "Below is what it is now."
+    "Somebody else changed this meanwhile, so nothing of yours was saved. Below is the current "
+    "state."
 )
 
 
@@ -84,7 +84,7 @@ def people_list(request: HttpRequest) -> HttpResponse:
         + (
             "Hand the password over safely."
             if user.has_usable_password()
-            else "Link a subject to it: nothing opens it yet."
+            else "Link a subject to it: nobody can sign in to it yet."
         ),
     )
     return redirect("people:person", user_id=user.pk)
@@ -142,7 +142,7 @@ def _is_changed(user: User, form: PersonForm, by: User) -> bool:
 def _account(user_id: int) -> User:
     user = User.objects.filter(pk=user_id).first()
     if user is None:
-        raise Http404("There is no such account. The people page lists all there are.")
+        raise Http404("There is no such account. The people page lists all.")
     return user
 
 
@@ -258,7 +258,7 @@ def team(request: HttpRequest, team_id: int) -> HttpResponse:
     """Name, members and LUNs of one team."""
     team = Team.objects.filter(pk=team_id).first()
     if team is None:
-        raise Http404("There is no such team. The people page lists all there are.")
+        raise Http404("There is no such team. The people page lists all.")
     if request.method != "POST":
         return _team_page(request, team, team.name, TeamForm(team=team))
     with transaction.atomic():

@@ -18,8 +18,8 @@ class SignInForm(AuthenticationForm):
     error_messages = {
         **AuthenticationForm.error_messages,
         # The same of an account that is not there or is closed.
-        "invalid_login": "Nobody signs in with this name and this password. Capital letters count; "
-        "if you forgot the password, an administrator sets a new one.",
+        "invalid_login": "Wrong name or password. Capital letters matter. If you forgot the "
+        "password, an administrator can set a new one.",
     }
 
 
@@ -42,7 +42,7 @@ class PasswordForm(PasswordChangeForm):
         cleaned = super().clean()
         new = self.cleaned_data.get("new_password1")
         if new and new == self.cleaned_data.get("old_password"):
-            self.add_error("new_password1", "This is the old one: choose another.")
+            self.add_error("new_password1", "This is the old password: choose another.")
         return cleaned
 
 
@@ -53,7 +53,7 @@ class EmailForm(forms.Form):
         label="E-mail address",
         required=False,
         max_length=254,
-        help_text="A letter with a link goes there first. Empty: none.",
+        help_text="fsbench first sends a link there. Empty: no address.",
         error_messages={"invalid": "Write the address as ada@example.org, or leave it empty."},
     )
 
@@ -82,7 +82,7 @@ class TokenForm(forms.ModelForm):
             "can_run": "Scope run: it erases the LUNs granted to you; also uploads workloads.",
             "can_administer": "Scope administer: people, teams, grants, withdrawing workloads.",
         }
-        error_messages = {"name": {"required": "Say what the token is for, then make it."}}
+        error_messages = {"name": {"required": "Give the token a name, then make it."}}
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

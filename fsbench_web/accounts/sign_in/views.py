@@ -34,10 +34,10 @@ _WAIT = f"Wait {int(throttle.WINDOW.total_seconds() // 60)} minutes"
 _TOO_MANY = {
     throttle.ThrottleDecision.NAME: f"{throttle.LIMIT} sign-ins with this name failed from here. "
     f"{_WAIT}, then try again; "
-    "an administrator sets a new password for who forgot theirs, under People.",
+    "an administrator can set a new password under People.",
     throttle.ThrottleDecision.ADDRESS: "Too many sign-ins, with different names, failed from this "
     f"address. {_WAIT}, then try again; "
-    "a browser in which you signed in before is not held up by that.",
+    "browsers in which you signed in before still can.",
 }
 _TOO_MANY_OLD = f"{throttle.LIMIT} wrong passwords came from here. {_WAIT}, then try again."
 LETTER_GOOD_FOR = timedelta(days=1)
@@ -248,7 +248,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
             # Passwords were switched off since: the session can choose none, and do nothing else.
             logout(request)
             return redirect_to_login(next_page(request) or resolve_url("accounts:account"))
-        raise PermissionDenied("Your account opens without a password: there is none to change.")
+        raise PermissionDenied("Your account has no password to change.")
     if request.method != "POST":
         return _choose_page(request, PasswordForm(user))
     name, address = user.get_username(), request.META.get("REMOTE_ADDR", "")
@@ -312,7 +312,7 @@ def create_token(request: HttpRequest) -> HttpResponse:
 def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, pk=token_id, user=_signed_in_user(request))
     tokens.revoke(token, _signed_in_user(request))
-    messages.success(request, f"The token “{token.name}” is revoked and opens nothing any more.")
+    messages.success(request, f"The token “{token.name}” is revoked.")
     return redirect("accounts:account")
 
 
@@ -347,7 +347,7 @@ def ask_email(request: HttpRequest) -> HttpResponse:
     try:
         letter.send()
     except (OSError, ValueError):
-        form.add_error("email", "The mail server did not take the letter. Try again later.")
+        form.add_error("email", "The mail server refused the e-mail. Try again later.")
         return account_page(request, email_form=form, status=502)
     messages.success(request, f"A letter is on its way to {address}: open the link in it.")
     return redirect("accounts:account")

@@ -26,12 +26,9 @@ IfMatch = Annotated[
 ]
 """What a call declares that keeps it by ``require_match``; all others refuse it (``described``)."""
 _READS = ("GET", "HEAD")
-CHANGED = (
-    "What you want to change was changed by somebody else since you read it (If-Match): read it "
-    "again, then decide."
-)
+CHANGED = "Somebody else changed this since you read it (If-Match): read it again, then decide."
 
-NOT_IT = "This is not any more what If-Match names: ask without it for what it is now."
+NOT_IT = "If-Match no longer matches: ask without it for the current state."
 
 
 def with_common_answers(view: View) -> View:
@@ -70,8 +67,8 @@ def _malformed(request: HttpRequest) -> tuple[str, str] | None:
         if not tags or len(tags) != sum(bool(part.strip()) for part in header.split(",")):
             return (
                 name,
-                f"{name} is no list of entity tags: send what ETag said, with its quotation marks "
-                "(several with commas between them), or * for any.",
+                f"{name} is not a list of entity tags: send the ETag with its quotation marks "
+                f"(several with commas between them), or * for any.",
             )
     return None
 

@@ -43,7 +43,7 @@ WITHOUT = (
     "`manage.py create_token USERNAME`."
 )
 REFUSED = (
-    "This token opens nothing: it was mistyped or revoked, or its user is not active. "
+    "This token is invalid: it was mistyped or revoked, or its user is not active. "
     "The account page makes a new one."
 )
 MOST_LEVELS = 64

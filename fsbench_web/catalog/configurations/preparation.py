@@ -104,9 +104,7 @@ class Preparation:
                 "precondition",
             )
         if self.precondition_twice and not self.precondition:
-            raise PreparationError(
-                "What is written twice is written: say precondition, too.", "precondition"
-            )
+            raise PreparationError("Writing twice needs precondition: add it.", "precondition")
         if self.age_rounds and not self.fill_percent:
             raise PreparationError(
                 "A file system is aged at a fill level: say fill_percent, too, or leave age_rounds "

@@ -17,5 +17,7 @@ def parse(text: str) -> float | None:
         raise ValueError(f'"{text[:40]}" is no rate: give it as 200MB/s, 1.5GB/s or unknown.')
     rate = float(match[1]) * _KB[match[2]]
     if rate == 0:
-        raise ValueError("No storage delivers nothing: give what it can deliver, or unknown.")
+        raise ValueError(
+            "A rate of 0 is impossible: give what the storage can deliver, or unknown."
+        )
     return rate

@@ -34,13 +34,13 @@ class UploadForm(forms.Form):
         upload = data.get("file")
         if upload is not None:
             if data.get("text", "").strip():
-                raise forms.ValidationError("Give a file or a text, not both.")
+                raise forms.ValidationError("Give a file or text, not both.")
             if upload.size > MOST_BYTES:
                 raise forms.ValidationError(f"The file has more than {MOST_BYTES // 1024} KiB.")
             try:
                 data["text"] = upload.read().decode()
             except UnicodeDecodeError:
-                raise forms.ValidationError("The file is no text (UTF-8).") from None
+                raise forms.ValidationError("The file is not UTF-8 text.") from None
         if not str(data.get("text", "")).strip() and not self.errors:
             raise forms.ValidationError("Give a file, or write the text.")
         if "\x00" in str(data.get("text", "")):
@@ -84,7 +84,7 @@ def new_own_workload(request: HttpRequest) -> HttpResponse:
         except ParameterError as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, f"{row} is kept, and offered in the form for new runs.")
+            messages.success(request, f"{row} is saved and offered for new runs.")
             return redirect("catalog:own_workload", workload_id=row.pk)
     context = {"form": form, "formats": formats.FORMATS, "options": sorted(OPTIONS), "flags": FLAGS}
     status = 422 if request.method == "POST" else 200
@@ -100,7 +100,7 @@ def withdraw(request: HttpRequest, workload_id: int) -> HttpResponse:
     with transaction.atomic():
         if OwnWorkload.objects.filter(slug=row.slug, is_withdrawn=False).update(is_withdrawn=True):
             audit.note_here("workload withdrawn", row.title)
-    messages.success(request, f"{row.title} is not offered any more. A new version brings it back.")
+    messages.success(request, f"{row.title} is withdrawn. A new version brings it back.")
     return redirect("studies:workloads")
 
 

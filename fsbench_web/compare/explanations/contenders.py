@@ -141,8 +141,8 @@ MOST_SERIES = 12
 MOST_RUNS = 200
 """Of each contender, the latest."""
 CAUTION = (
-    "These are associations: what differs together with the speed. A cause may be among them, or "
-    "be something that was not counted; only a run in which nothing else is changed can tell."
+    "These are associations with speed, not causes. Only a run in which nothing else changes can "
+    "show a cause."
 )
 
 

@@ -19,8 +19,7 @@ DELTAS = (
 )
 
 UNEXPLAINED = (
-    "It is not known whether KB, MB and GB are of 1,000 or of 1,024 bytes here. Compare these "
-    "scores with no others."
+    "KB, MB and GB may mean 1,000 or 1,024 bytes here. Compare these scores with no others."
 )
 DIFFERENT_CELLS = (
     "Scores of this table come from different numbers of data points: they answer different "
@@ -88,7 +87,7 @@ def remarks(table: DeltaTable) -> list[str]:
     if table.rows and all(
         uncertainty.verdict_with_effect(row) == uncertainty.NOT_KNOWN for row in table.rows
     ):
-        parts.append("Whether any difference is more than chance is not known.")
+        parts.append("No difference was tested for significance.")
     if any(row.interval is not None for row in table.rows):
         parts.append("± 95% is the half-width of the Student-t interval around the mean.")
     kinds = dict.fromkeys(row.share.of for row in table.rows if row.share)

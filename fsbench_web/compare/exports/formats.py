@@ -65,7 +65,7 @@ FORMATS = {
         Format(
             "json",
             "JSON",
-            "Everything that is known of each row, numbers unrounded.",
+            "All fields of each row, numbers unrounded.",
             "application/json",
             _json,
         ),

@@ -244,4 +244,4 @@ def series_of(text: str) -> Series:
         )
         if series is not None:
             return series
-    raise Http404("There is no such series. Over time, /history/, lists the lines of each study.")
+    raise Http404("There is no such series. The page /history/ lists the lines of each study.")

@@ -57,8 +57,8 @@ ALONG = {"kernel": "Kernels", "date": "Dates"}
 _EMULATED_LINE = "This line was emulated: for function, not for speed."
 _ONE_POINT = "One point, not confirmed."
 _OF_TWO = (
-    "Of two points the noise is that of their repeats alone: how much one evening differs from the "
-    "next is not in it."
+    "With two points, noise is the scatter of their repeats: it lacks the difference between "
+    "evenings."
 )
 
 

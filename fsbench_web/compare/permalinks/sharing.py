@@ -109,9 +109,10 @@ class SharingForm(forms.ModelForm):
             "title": "Empty: the date on which the numbers were kept.",
             "note": "Plain text, shown above the tables.",
             "visibility": "It holds for the page, its files, its charts and its picture alike. "
-            "Your teams stand on the account page. Whatever you choose, it opens no study: who may "
-            "not see a study behind it does not see it. Only what anyone may see can be embedded.",
-            "expires_on": "Empty: it stays. After this day the address says that it has expired; "
+            "The account page lists your teams. Access never opens a study: readers need access "
+            "to each study too. Only public comparisons can be embedded.",
+            "expires_on": "Empty: it never expires. After this day the address says that it has "
+            "expired; "
             f"{KEPT_DAYS} days later the numbers are deleted.",
         }
         widgets = {

@@ -288,9 +288,7 @@ def delete(request: HttpRequest, key: str) -> HttpResponse:
         context = {"permalink": link, **_permissions(request, link)}
         return render(request, "compare/permalink_delete.html", context)
     records.delete(link, _user(request))
-    messages.success(
-        request, f"The permalink {key} is deleted; its address opens nothing any more."
-    )
+    messages.success(request, f"The permalink {key} is deleted; its address no longer works.")
     return redirect("compare:permalinks")
 
 

@@ -91,7 +91,7 @@ def order(request: HttpRequest) -> HttpResponse:
         )
     if plan.refused:
         rest = (
-            "What is ticked measures the others."
+            "The ticked workloads measure the others."
             if plan.workloads
             else "Measure it on a larger LUN with New run, or import a measurement."
         )

@@ -135,7 +135,7 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method != "POST":
         latest = stored_profile(slug)
         if latest is None:
-            raise Http404("This version cannot be read any more: make a new profile.")
+            raise Http404("fsbench can no longer read this version: make a new profile.")
         return form_page(request, forms.of_profile(latest, row), row=row)
     form = forms.read(request.POST, request.user)
     if form.profile is None:

@@ -279,7 +279,7 @@ def method_context(study: Study) -> dict[str, Any]:
             (
                 "Hardware",
                 [(profile.name, _facts_of(profile)) for profile in profiles],
-                "No hardware profile was named.",
+                "No hardware profile.",
             ),
             (
                 "Systems",

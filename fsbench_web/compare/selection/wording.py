@@ -68,8 +68,8 @@ FLAGS: dict[str, tuple[str, str]] = {
     ),
     "unit_unexplained": (
         "KB of 1,000 or 1,024",
-        "It is not known whether KB, MB and GB are of 1,000 or of 1,024 bytes here. Against the "
-        "other rows the score may be off by 2.4% (KB), 4.9% (MB) or 7.4% (GB).",
+        "KB, MB and GB may mean 1,000 or 1,024 bytes here. Against the other rows the score may "
+        "be off by 2.4% (KB), 4.9% (MB) or 7.4% (GB).",
     ),
     "not_comparable": (
         "not ranked",

@@ -41,8 +41,8 @@ from fsbench_web.studies.scores.source_runs import (
 )
 
 TOO_MANY_TO_MATCH = (
-    "These are too many numbers to score again over the data points that all have. Choose fewer "
-    "tests, studies or configurations, or leave matched out."
+    "Too many numbers to score again over shared data points. Choose fewer tests, studies or "
+    "configurations, or leave matched out."
 )
 
 

@@ -141,7 +141,7 @@ def set_budget(
             plan = planned(_within(spec, hours))
             if unknown := [lun.name for lun in plan.luns if not lun.fingerprint]:
                 luns = " and ".join(unknown)
-                sentence = f"Nothing tells {luns} from another device, so that it cannot be kept."
+                sentence = f"fsbench cannot tell {luns} from another device, so it saves nothing."
                 raise JobRefused({"lun": [sentence]})
             names = confirmation_text(spec)
             if typed != names:

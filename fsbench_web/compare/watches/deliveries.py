@@ -31,8 +31,8 @@ MOST_TRIES = len(BACK_OFF) + 1
 CLAIM_LASTS = timedelta(minutes=2)
 """Longer than any try takes."""
 SENT_AT_ONCE = 50
-NOT_TO_SEE = "Its owner may no longer see what it tells of."
-EXPECTED = "You said that you expect it."
+NOT_TO_SEE = "Its owner may no longer see this line."
+EXPECTED = "You marked it as expected."
 PAUSED = "The watch was paused before it was sent, and it was not sent when the watch was resumed."
 _SUBJECTS: dict[str, str] = {
     WatchMessage.State.CONFIRMED: "confirmed slower",
@@ -164,9 +164,7 @@ def _send_email(message: WatchMessage) -> None:
         raise DeliveryError("This site sends no e-mail: FSBENCH_EMAIL_URL is not set.")
     watch = message.watch
     if watch.email.lower() != watch.user.email.lower():
-        raise DeliveryError(
-            "The address is not that of the account any more: watch the line again."
-        )
+        raise DeliveryError("The account has another address now: watch the line again.")
     payload = message.payload
     title = payload["watch"]["title"]
     is_test = message.kind == WatchMessage.Kind.TEST

@@ -40,7 +40,7 @@ class WatchForm(_PlainForm):
         min_value=1,
         max_value=MOST_MARGIN,
         error_messages={
-            "required": "Say from how many percent on you want a message.",
+            "required": "Give the smallest change in percent that sends a message.",
             "invalid": "Write the margin as a whole number of percent.",
             "min_value": "A margin is 1 to 100 percent.",
             "max_value": "A margin is 1 to 100 percent.",
@@ -150,7 +150,7 @@ class BudgetForm(_PlainForm):
         required=False,
         min_value=1,
         max_value=MOST_HOURS,
-        help_text="No round begins that would end later.",
+        help_text="fsbench starts no round that would end later.",
     )
     against = _ConfigurationField(
         Series.objects.none(),
@@ -179,7 +179,7 @@ class BudgetForm(_PlainForm):
         values = self.cleaned_data
         rounds = values.get("rounds")
         if rounds and rounds < LEAST_ROUNDS:
-            self.add_error("rounds", f"Say 0, or at least {LEAST_ROUNDS}: fewer decide nothing.")
+            self.add_error("rounds", f"Give 0, or at least {LEAST_ROUNDS}: fewer decide nothing.")
         if rounds and not values.get("hours") and not self.has_error("hours"):
             self.add_error("hours", "Say within how many hours the rounds must end.")
         return values

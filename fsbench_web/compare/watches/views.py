@@ -58,7 +58,7 @@ def new(request: HttpRequest) -> HttpResponse:
     except watching.AlreadyWatched as error:
         messages.info(
             request,
-            "You watch this line already, and nothing was changed: delete this watch first.",
+            "You watch this line already, so nothing changed: delete this watch first.",
         )
         return redirect("compare:watch", error.watch.pk)
     except watching.TooManyWatches as error:
@@ -84,10 +84,10 @@ def test(request: HttpRequest, watch_id: int) -> HttpResponse:
     """Send a test to the addresses of the watch, and say what became of it."""
     watch = _own_watch(request, watch_id)
     if not rights.is_visible(watch):
-        messages.info(request, "There is nothing to send: you may not see this line any more.")
+        messages.info(request, "There is nothing to send: you may no longer see this line.")
         return redirect("compare:watch", watch.pk)
     if not watch.email and not watch.webhook_url:
-        messages.info(request, "This watch has no address to write to; its messages stand here.")
+        messages.info(request, "This watch has no address to write to; its messages appear here.")
         return redirect("compare:watch", watch.pk)
     try:
         sent = watching.send_test(watch)
@@ -109,7 +109,7 @@ def test(request: HttpRequest, watch_id: int) -> HttpResponse:
 def pause(request: HttpRequest, watch_id: int) -> HttpResponse:
     watch = _own_watch(request, watch_id)
     watching.pause(watch)
-    messages.success(request, "Paused: nothing is looked at and nothing is sent.")
+    messages.success(request, "Paused: fsbench checks and sends nothing.")
     return redirect("compare:watch", watch.pk)
 
 
@@ -119,7 +119,7 @@ def pause(request: HttpRequest, watch_id: int) -> HttpResponse:
 def resume(request: HttpRequest, watch_id: int) -> HttpResponse:
     watch = _own_watch(request, watch_id)
     not_sent = watching.resume(watch)
-    notice = "Watched again from now on. What got slower meanwhile is listed."
+    notice = "Resumed. Slowdowns since the pause are listed."
     if not_sent:
         subject = "The message that had" if not_sent == 1 else f"The {not_sent} messages that had"
         notice += f" {subject} waited since before the pause will not be sent."
@@ -164,7 +164,7 @@ def triage(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _list(request, form=form, failed=keys, status=422)
     set_state(_user(request), changes, form.cleaned_data["state"], form.cleaned_data["note"])
-    messages.success(request, "What you said of the change is kept.")
+    messages.success(request, "Saved.")
     return redirect("compare:watches")
 
 
@@ -281,8 +281,8 @@ def _own_watch(request: HttpRequest, watch_id: int) -> Watch:
     watch = watching.watches_of(_user(request)).filter(pk=watch_id).first()
     if watch is None:
         raise Http404(
-            f"You have no watch {watch_id}. It may be deleted, or be another account's: "
-            "your own are under /watches/."
+            f"You have no watch {watch_id}. It may be deleted or belong to another account: "
+            f"yours are under /watches/."
         )
     return watch
 

@@ -168,7 +168,7 @@ def check_all(now: datetime | None = None) -> list[WatchMessage]:
             # One line that nobody can score must not silence all others.
             logger.exception("watch %s cannot be checked", watch.pk)
             Watch.objects.filter(pk=watch.pk).update(
-                problem=f"The line could not be judged: {type(error).__name__}. "
+                problem=f"fsbench could not judge the line: {type(error).__name__}. "
                 "The site's log says more."
             )
     return messages
@@ -334,7 +334,7 @@ def _line_state(watch: Watch) -> str:
 def _problem(line_history: History) -> str:
     if line_history.points and not is_known(line_history.unit):
         return (
-            f'Nobody knows whether more or less of "{line_history.unit}" is better, so that '
+            f'fsbench does not know whether more or less of "{line_history.unit}" is better, so '
             "nothing can be called slower."
         )
     return line_history.problem

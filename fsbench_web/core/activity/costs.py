@@ -162,7 +162,9 @@ def parsed_price(amount: str, currency: str, years: str) -> Price | None:
     if currency not in CURRENCIES:
         raise InvalidPrice(f"The currency is one of {', '.join(CURRENCIES)}.")
     if not _YEARS.fullmatch(years) or not 0.5 <= float(years) <= 50:
-        raise InvalidPrice(f'"{years[:40]}" are no years of use: give 0.5 to 50, as 5 or 3.5.')
+        raise InvalidPrice(
+            f'"{years[:40]}" are not years of use: give 0.5 to 50, such as 5 or 3.5.'
+        )
     return Price(float(amount), currency, float(years))
 
 

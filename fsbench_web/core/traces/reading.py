@@ -265,7 +265,7 @@ def observed(data: bytes) -> ObservedWorkload:
         if trace_format.recognises(head):
             return trace_format.read(lines)
     names = "; ".join(trace_format.name for trace_format in FORMATS)
-    raise TraceError(1, f"this is none of the formats that are read: {names}.")
+    raise TraceError(1, f"this is not a format that fsbench reads: {names}.")
 
 
 def _lines(data: bytes) -> Iterator[str]:

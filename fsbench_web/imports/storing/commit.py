@@ -139,7 +139,7 @@ def _series(study: Study, planned: Sequence[PlannedRun]) -> list[Series]:
             kernel=entry.kernel,
             is_locked=len(planned) == 1,
         )
-        # A preview shows them after they were taken back, when they cannot be read any more.
+        # A preview shows them after they were taken back, when they can no longer be read.
         series.study, series.configuration = study, configuration
         series.workload, series.hardware = workload, hardware
     # Two names may have led to one series.

@@ -390,7 +390,7 @@ def _trace(run_id: int, tracer: Tracer, problem: str) -> ShownTrace:
         return _operations(tracer, trace)
     if trace is not None:
         return _requests(tracer, trace)
-    return ShownTrace(tracer, problem or "Nothing is kept of it.")
+    return ShownTrace(tracer, problem or "Nothing is stored of it.")
 
 
 def _requests(tracer: Tracer, trace: RequestTrace) -> ShownTrace:

@@ -78,7 +78,7 @@ def submit(
         if not is_new:
             if job.created_by_id != (user.pk if user else None):
                 raise JobRefused(
-                    {"confirmation": ["This form was sent by somebody else: open a new one."]}
+                    {"confirmation": ["Somebody else already sent this form: open a new one."]}
                 )
             if job.body_sha256 not in ("", body_sha256):
                 raise JobRefused({"Idempotency-Key": [_KEY_TAKEN.format(job.pk)]})
@@ -96,8 +96,8 @@ def submit(
         if plan is not None and seen and seen != plan.device_digest:
             problems.add(
                 "confirmation",
-                f"What {' and '.join(plan.lun_names)} stands for has changed since this page was "
-                "shown: look at what it is now, and type the name again.",
+                f"What {' and '.join(plan.lun_names)} stands for changed since this page was "
+                f"shown: check it, and type the name again.",
             )
         problems.refuse_if_any()
         assert plan is not None

@@ -44,8 +44,8 @@ def remedy(runs: QuerySet[Run]) -> str:
             "the study,"
         )
     return (
-        f"{subject} can cancel what waits, and submit it again from here in their own name. Until "
-        "then it is kept, and ends as refused when its turn comes: nothing is erased."
+        f"{subject} can cancel what waits, and submit it again from here in their own name. "
+        f"Until then the runs wait; when their turn comes, fsbench refuses them and erases nothing."
     )
 
 

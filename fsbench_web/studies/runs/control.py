@@ -22,7 +22,7 @@ LEAST_PRIORITY, MOST_PRIORITY = -10, 10
 RETRIED_STATES = (RunState.FAILED, RunState.LOST)
 RETRIABLE_STATES = (*RETRIED_STATES, RunState.CANCELLED)
 _CANCEL_AND_RETRY = (
-    "Its runs would be refused: cancel the job, and submit what was cancelled again yourself."
+    "Its runs would be refused: cancel the job, and rerun the cancelled runs yourself."
 )
 _RELATED = (
     *("series__lun__worker", "series__journal_lun__worker", "series__configuration"),
@@ -225,8 +225,8 @@ def _refuse_other_devices(seen: str, runs: Sequence[Run]) -> None:
     if seen and runs and seen != device_digest(runs):
         raise ControlRefused(
             [
-                "What this stands for has changed since the page was shown: look at what would be "
-                "erased now, and type the name again."
+                "The devices changed since this page was shown: check what would be erased now, "
+                "and type the name again."
             ]
         )
 

@@ -307,7 +307,7 @@ def _reap(over: Mapping[int, leases.Stamp]) -> list[int]:
                 RunState.LOST,
                 f"Its worker{_as_leader(run)} sent no heartbeat for "
                 f"{settings.WORKER_SILENT_AFTER_S} s while the run was {run.state}. "
-                "Nothing of it enters a score.",
+                "Its numbers enter no score.",
                 Cause.SILENT,
             )
             logger.warning("run %s is lost: its lease ran out", run.pk, extra={"run": run.pk})
@@ -333,7 +333,7 @@ def recover(worker: Worker) -> list[int]:
             run,
             RunState.LOST,
             f"The worker{_as_leader(run)} stopped while the run was {run.state}. "
-            "Nothing of it enters a score.",
+            "Its numbers enter no score.",
             Cause.WORKER_GONE,
         )
         lost.append(run.pk)

@@ -102,7 +102,7 @@ class TriggerForm(forms.Form):
         if "seed" not in written:
             self.saved_document.pop("seed", None)
         return [
-            ("lun", f"Nothing tells {lun.name} from another device, so that it cannot be kept.")
+            ("lun", f"fsbench cannot tell {lun.name} from another device, so it saves nothing.")
             for lun in self.plan.luns
             if not lun.fingerprint
         ]

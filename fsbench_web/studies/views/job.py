@@ -209,7 +209,7 @@ def retry_run(request: HttpRequest, run_id: int) -> HttpResponse:
         confirmation, seen = request.POST.get("confirmation", ""), request.POST.get("seen", "")
         new_run = control.retry_run(run_id, confirmation, request.user, seen)
     except Run.DoesNotExist:
-        raise Http404(f"There is no run {run_id}. The list of runs shows all there are.") from None
+        raise Http404(f"There is no run {run_id}. The list of runs shows all.") from None
     except ControlRefused as refused:
         for problem in refused.problems:
             messages.error(request, problem)
@@ -231,6 +231,6 @@ def job_or_404(job_id: int) -> Job:
 
 def _missing_job(job_id: int) -> Http404:
     return Http404(
-        f"There is no job {job_id}. The list of jobs shows all there are; one that was "
+        f"There is no job {job_id}. The list of jobs shows all; one that was "
         "deleted with its study does not come back."
     )

@@ -71,6 +71,6 @@ def state_price(request: HttpRequest, slug: str) -> HttpResponse:
         request,
         f"Kept: {runs} carry the cost now, and those that come."
         if price
-        else "Kept: no price is stated, and no run carries a cost of it.",
+        else "Saved: no price, so no run has a cost.",
     )
     return redirect("catalog:hardware", slug=slug)

@@ -53,8 +53,8 @@ def more_blocks(request: HttpRequest) -> HttpResponse:
     if not query:
         messages.error(
             request,
-            "These were not measured on one LUN with one workload, or cannot be made again as they "
-            "were: choose what is to be measured.",
+            "fsbench cannot repeat these as they were, or they used several LUNs or workloads: "
+            "choose what to measure.",
         )
     return redirect(f"{reverse('studies:new_job')}?{query}" if query else "studies:new_job")
 

@@ -148,7 +148,7 @@ def planned_commands(run: Run) -> list[PlannedCommand]:
         return []
     log = series.journal_lun
     if series.configuration.external_journal and log is None:
-        return []  # It is not known any more; the worker will say so and fail the run.
+        return []  # It is no longer known; the worker will say so and fail the run.
     luns = members_of(series)
     if len(luns) < len(series.members):
         return []

@@ -257,7 +257,7 @@ def _retry_confirmation(run: Run, retried_as: int | None) -> str:
 
 def _missing_run(run_id: int) -> Http404:
     return Http404(
-        f"There is no run {run_id}. The list of runs shows all there are; a run that was deleted "
+        f"There is no run {run_id}. The list of runs shows all; a run that was deleted "
         "with its study does not come back."
     )
 

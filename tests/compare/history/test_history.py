@@ -114,8 +114,8 @@ def test_a_change_without_any_scatter_says_that_there_was_none(db):
     assert change.sentence.endswith(
         "significant (p is below 0.0001). "
         "All repeats of each side were equal, so there was no scatter to judge by. "
-        "Of two points the noise is that of their repeats alone: how much one evening differs from "
-        "the next is not in it."
+        "With two points, noise is the scatter of their repeats: it lacks the difference between "
+        "evenings."
     )
 
 

@@ -152,7 +152,7 @@ def test_what_does_not_fit_on_the_lun_is_not_chosen(four):
     messages = " ".join(str(message) for message in get_messages(answer.wsgi_request))
     assert "Not chosen: random write, 32 KB in 4 GB" in messages
     assert "4 GiB" in messages
-    assert "What is ticked measures the others." in messages
+    assert "The ticked workloads measure the others." in messages
 
     Lun.objects.update(size_bytes=2**29)
     answer = client.get(f"/compare/order/?study=lab&{OTHER_RANGE}")

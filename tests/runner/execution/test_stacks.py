@@ -209,7 +209,7 @@ def test_a_stack_that_lost_a_lun_is_never_made_of_the_rest(
     before = count()
     StackLun.objects.update(lun=None)
     carry_out(run, host)
-    assert_refused(run, host, "A LUN of its stack is not known any more")
+    assert_refused(run, host, "A LUN of its stack is no longer known")
     again = submitted(host, "btrfs", members=[("data", "second")])
     StackLun.objects.filter(series=again.series).delete()
     carry_out(again, host)

@@ -66,7 +66,7 @@ def test_an_extra_run_is_traced_and_changes_no_score(
     assert counted.series == traced.series
     assert {tuple(score.run_ids) for score in counted.series.scores.all()} == {(counted.pk,)}
     assert not MeasurementBlock.objects.filter(run=traced).exists()
-    assert "Nothing of it enters a score" in traced.reason
+    assert "Its numbers enter no score" in traced.reason
     ingest.rescore(traced.series)
     assert {score.repeats for score in counted.series.scores.all()} == {1}
     with pytest.raises(ImportRefused, match="never count"):

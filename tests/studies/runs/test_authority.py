@@ -193,7 +193,7 @@ def test_resuming_says_it_before_the_runs_do(hers: list[Run], worker: Worker) ->
         control.resume(job_id)
     assert problem.value.problems == [
         "eve, who submitted it, is a viewer now, and a run needs an operator. Its runs would be "
-        "refused: cancel the job, and submit what was cancelled again yourself."
+        "refused: cancel the job, and rerun the cancelled runs yourself."
     ]
     assert lifecycle.claim(hers[0].pk, worker) is None
     hers[0].refresh_from_db()

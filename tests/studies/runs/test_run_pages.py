@@ -293,7 +293,7 @@ def test_a_run_that_is_not_there_is_a_helpful_404(client, db):
     for address in ("/runs/99/", "/runs/99999999999999999999999/"):
         response = client.get(address)
         assert response.status_code == 404
-        assert "The list of runs shows all there are" in text(response)
+        assert "The list of runs shows all" in text(response)
 
 
 def test_a_queued_run_shows_what_will_follow(client, runs):
@@ -337,7 +337,7 @@ def test_a_failed_run_shows_its_reason_first_and_enters_no_score(client, runs):
     page = text(client.get(f"/runs/{runs[0].pk}/"))
     assert page.index("iozone ended with exit code 1.") < page.index('id="log"')
     assert "No measurement of it entered a score." in page
-    reason = "iozone was stopped. Nothing of it enters a score."
+    reason = "iozone was stopped. Its numbers enter no score."
     Run.objects.filter(pk=runs[0].pk).update(reason=reason)
     said_once = text(client.get(f"/runs/{runs[0].pk}/"))
     assert "No measurement of it" not in said_once

@@ -47,7 +47,7 @@ def test_pages_and_scores_of_a_run_that_may_have_swapped(
     assert flags(run) == {"swapped"}
     page = client.get(f"/runs/{run.pk}/").content.decode()
     assert "Its memory limit did not cover swap." in page
-    assert f"cannot limit swap. It had 1 GiB of it: {sentence}" in page
+    assert f"cannot limit swap. It had 1 GiB of swap: {sentence}" in page
     study = run.series.study.slug
     for address in ("/runs/", f"/studies/{study}/", f"/compare/?study={study}"):
         assert "may have swapped" in client.get(address).content.decode(), address

@@ -495,7 +495,7 @@ class TestPages:
         early = address.replace(f"{end:%Y-%m-%dT%H:%M}", f"{begin + MINUTE:%Y-%m-%dT%H:%M}")
         form = " ".join(client.get(early.replace("review/", "")).content.decode().split())
         assert "data-outlook" in form
-        assert "Nothing of it would be begun" in form
+        assert "No run would start" in form
         assert 'name="seed" type="number" inputmode="numeric" min="0"' in form
         runs = submit(spec(new_study="B", start_at=begin, stop_before=end), "disk1", ann)
         job = f"/jobs/{runs[0].job_id}/"

@@ -151,7 +151,7 @@ def test_a_number_of_runs_instead_of_hours(
     ("query", "message"),
     [
         ("race_runs=x", "is not a whole number: say how many runs the race may have in all"),
-        ("race_runs=60&race_hours=9", "Say how many hours the race may take, or how many runs."),
+        ("race_runs=60&race_hours=9", "Give the race a budget of hours or runs."),
         ("race_runs=4", "A race of these takes 8 to 2000 runs"),
         ("race_hours=x", "is not a number: say how many hours the race may take"),
         ("race_hours=", "is not a number: say how many hours the race may take"),

@@ -36,7 +36,7 @@ class Command(changepassword.Command):
                 raise CommandError("No password was typed.")
             second = getpass.getpass("Again: ")
             if first != second:
-                self.stdout.write("These were two different ones. Try again.")
+                self.stdout.write("The two passwords differ. Try again.")
                 continue
             try:
                 validate_password(first, user)

@@ -36,7 +36,7 @@ class Command(SiteCommand):
                 f'There is no user "{username}". `manage.py createsuperuser` makes one.'
             )
         if not user.is_active:
-            raise CommandError(f'The user "{username}" is not active; a token would open nothing.')
+            raise CommandError(f'The user "{username}" is not active, so a token would not work.')
         longest = ApiToken._meta.get_field("name").max_length
         if longest is not None and len(name) > longest:
             raise CommandError(f"The name is longer than {longest} characters.")

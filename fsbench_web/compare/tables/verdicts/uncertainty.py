@@ -219,7 +219,7 @@ _MISSING = {
 }
 _SENTENCES = {
     verdicts.SAME_SCORE: "The scores are the same.",
-    verdicts.ORDER: "The means of the repeats rank the two the other way.",
+    verdicts.ORDER: "The means of the repeats rank them the other way.",
     verdicts.SCATTER: "The scatter is too large to tell them apart.",
     verdicts.ROUNDED: "Rounding to the last digit may be the whole difference.",
     verdicts.TICKS: "The timer is too coarse: longer runs can decide, more runs cannot.",

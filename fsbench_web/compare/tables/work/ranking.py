@@ -51,10 +51,7 @@ from fsbench_web.studies.scores.profile_values import Measure, SeriesValues, kin
 from fsbench_web.studies.scores.queries import series_facts
 from fsbench_web.studies.scores.shares import of_many
 
-TOO_MUCH = (
-    "These are too many numbers for a work profile to be scored at once: choose studies, workloads "
-    "or file systems."
-)
+TOO_MUCH = "Too many numbers for a work profile: choose studies, workloads or file systems."
 _BYTES = {"bytes a second": ("MiB/s", 1024.0 * 1024)}
 _PLAIN = {"operations a second": "ops/s", "seconds": "s", "bytes": "bytes"}
 

@@ -242,7 +242,7 @@ def _part(data: Any) -> Part:
         problems.append(f"it has no {', '.join(map(str, others))[:100]}.")
     operation = data.get("operation")
     if not isinstance(operation, str) or not _OPERATION.fullmatch(operation):
-        problems.append("operation is the name of a test, as random_read.")
+        problems.append("operation is the name of a test, such as random_read.")
     load = data.get("load") or ""
     if not isinstance(load, str) or (load and not _LOAD.fullmatch(load)):
         problems.append("load is as threads=8.")
@@ -256,7 +256,7 @@ def _part(data: Any) -> Part:
     blocks = _sizes(data, "block_sizes_kb", problems)
     files = _sizes(data, "file_sizes_kb", problems)
     if (blocks is None) != (files is None):
-        problems.append("block_sizes_kb and file_sizes_kb go together: give both or neither.")
+        problems.append("Give both block_sizes_kb and file_sizes_kb, or neither.")
     elif blocks and files and blocks.least > files.doublings[-1]:
         problems.append("its blocks are larger than its files.")
     for name in ("cached", "flushed"):

@@ -16,8 +16,8 @@ from fsbench_web.serving.backup import BackupError, take
 class Command(SiteCommand):
     help = (
         "Write everything (accounts, studies, numbers, raw output) into a new folder with a "
-        "manifest. People may go on working meanwhile. The page of operations says when this was "
-        "done last, and whether it failed."
+        "manifest. People can keep working. The operations page shows the last backup and "
+        "whether it failed."
     )
 
     _noted: Backup | None = None

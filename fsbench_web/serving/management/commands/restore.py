@@ -11,7 +11,7 @@ from fsbench_web.serving.data_folder import FolderInUse, exclusive_use
 class Command(BaseCommand):
     help = (
         "Replace the database with that of a backup. Web and workers must be stopped. Afterwards "
-        "every worker is drained: look at what waits, then resume them."
+        "every worker is drained: check the queue, then resume them."
     )
     # The checks of models may ask a database that is not there yet.
     requires_system_checks: list[str] = []
@@ -32,6 +32,6 @@ class Command(BaseCommand):
         except (BackupError, FolderInUse) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(
-            f"Restored the backup of {backup.taken_at}. Workers are drained, and people sign in "
-            "again: look at what waits, then resume the workers."
+            f"Restored the backup of {backup.taken_at}. Workers are drained, and people must "
+            f"sign in again: check the queue, then resume the workers."
         )

@@ -152,7 +152,7 @@ def checked_workloads(
             problems.add(
                 place,
                 f"The workload {wanted.name} is in the job twice with the same parameters: "
-                "remove one of them, or change it. To run it more often, raise the repeats.",
+                f"remove one, or raise the repeats to run it more often.",
             )
         checked.append((wanted.name, workload))
     return checked

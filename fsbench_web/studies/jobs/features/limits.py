@@ -99,7 +99,7 @@ def hosts_of(limits: LimitsSpec, lun: Lun | None, is_guest: bool, problems: Prob
     _check_limits(limits, problems)
     all_limits = limits.combinations()
     if len(set(all_limits)) < len(all_limits):
-        problems.add("limits", "A limit is said twice: each value once is enough.")
+        problems.add("limits", "A limit appears twice: give each value once.")
     if lun is not None and not is_guest:
         _check_limited_lun(lun, _all_limited(all_limits), problems)
     return (

@@ -41,7 +41,7 @@ class Probe(Feature):
         if not LEAST_PROBE_S <= self.probe_s <= MOST_PROBE_S:
             problems.add(
                 "probe_s",
-                f"The LUN itself is measured for {LEAST_PROBE_S} to {MOST_PROBE_S} seconds, or not "
+                f"The probe of the LUN takes {LEAST_PROBE_S} to {MOST_PROBE_S} seconds, or not "
                 f"at all (0), and not {self.probe_s}.",
             )
         if lun is None:

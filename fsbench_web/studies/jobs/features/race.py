@@ -25,7 +25,7 @@ from fsbench_web.studies.runs.races.standing import MOST_RUNS
 OVERALL = "overall"
 LEAST_HOURS, MOST_HOURS = 0.05, 240.0
 LEAST_MARGIN_PERCENT, MOST_MARGIN_PERCENT = 0.1, 50.0
-REPEATS_ITSELF = "A race says itself how often what is repeated: leave repeats out."
+REPEATS_ITSELF = "A race sets its own repeats: leave repeats out."
 
 Measure = tuple[str, str]
 """(test with its load, category)."""
@@ -102,25 +102,21 @@ class Race(Repeats):
         if race.is_change:
             _check_kernels(len(self.configurations), kernels, problems)
         elif contenders < 2 and not problems.is_reported("configurations"):
-            problems.add("race", "The best is one of several: choose two configurations or more.")
+            problems.add("race", "A race needs two configurations or more.")
         _check_budget(race, contenders, problems)
         if not LEAST_MARGIN_PERCENT <= race.margin_percent <= MOST_MARGIN_PERCENT:
             problems.add(
                 "race",
-                f"What is no difference is {LEAST_MARGIN_PERCENT:g} to {MOST_MARGIN_PERCENT:g} "
+                f"The margin of a race is {LEAST_MARGIN_PERCENT:g} to {MOST_MARGIN_PERCENT:g} "
                 f"percent, not {race.margin_percent:g}.",
                 "margin_percent",
             )
         if self.until is not None:
             problems.add("race", REPEATS_ITSELF)
         if self.reference is not None:
-            problems.add(
-                "race", "A race has no reference: its rounds are compared within themselves."
-            )
+            problems.add("race", "A race has no reference: fsbench compares within its rounds.")
         if len(self.workloads) > 1:
-            problems.add(
-                "race", "One measure decides, so that a race is of one workload: choose one."
-            )
+            problems.add("race", "One measure decides a race: choose one workload.")
         for name, workload in workloads[:1]:
             _check_measure(race, name, measures(workload), problems)
 
@@ -225,9 +221,7 @@ def _check_kernels(configurations: int, kernels: int, problems: Problems) -> Non
 def _check_budget(race: RaceSpec, contenders: int, problems: Problems) -> None:
     if (race.hours is None) == (race.runs is None):
         if not problems.is_reported("race"):
-            problems.add(
-                "race", "Say how many hours the race may take, or how many runs.", "hours", "runs"
-            )
+            problems.add("race", "Give the race a budget of hours or runs.", "hours", "runs")
     elif race.hours is not None and not LEAST_HOURS <= race.hours <= MOST_HOURS:
         problems.add(
             "race",

@@ -131,8 +131,8 @@ def check_window(window: Window | None, runs: Sequence[PlannedRun], problems: Pr
         )
     problems.add(
         "stop_before",
-        f"Nothing of it would be begun: there are {room} from {words.time(window.begins_at)} "
-        f"to {words.time(window.stop_before)}; {takes}. Stop later, or measure less.",
+        f"No run would start: there are {room} from {words.time(window.begins_at)} "
+        f"to {words.time(window.stop_before)}; {takes}. Set a later end, or measure less.",
     )
 
 

@@ -77,10 +77,7 @@ def _result(standing: Standing) -> str:
     before, after = kernels[bisection.before], kernels[bisection.after]
     for end in (bisection.before, bisection.after):
         if bisection.sides.get(end) == FAILED:
-            return (
-                f"{kernels[end]} could not be measured any more: it was looked for after {before}, "
-                f"up to {after}."
-            )
+            return f"{kernels[end]} failed to measure: the change is after {before}, up to {after}."
     if bisection.ratio is None:
         so_far = progress_in_words(standing)
         so_far = so_far[:1].lower() + so_far[1:]

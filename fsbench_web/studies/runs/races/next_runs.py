@@ -120,7 +120,7 @@ def _try_again(race_standing: Standing, run: Run) -> bool:
             retry_of=failed,
             follows=failed,
             block=failed.block,
-            why=f"Another attempt after run {failed.pk}: who fails twice in a round is out.",
+            why=f"Second attempt after run {failed.pk}: who fails twice in a round is out.",
         )
         for failed in rows.filter(pk__in=[row.id for row in again]).order_by("id")
     ]
