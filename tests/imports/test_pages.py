@@ -208,7 +208,7 @@ def test_a_preview_says_in_which_settings_files_differ(signed_in: Client, sample
     text = signed_in.get(where).content.decode()
     assert text.count("Not a repeat of files with other settings.") == 2
     assert "Its settings: -L; -u." in text
-    assert "Its own: -e 3901; -t; -w 3901." in text
+    assert "Its settings: -e 3901; -t; -w 3901." in text
     preview = signed_in.get(f"/api/v1{where.rstrip('/')}").json()
     assert [file["own_settings"] for file in preview["files"]] == [
         *(["-L", "-u"], ["-e 3901", "-t", "-w 3901"])
