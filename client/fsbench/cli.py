@@ -195,7 +195,8 @@ def _level(text: object) -> float:
         level = 0.0
     if not 0 < level <= terminal.LIMIT:
         raise typer.BadParameter(
-            f"{text} is no level: say a number above 0 and at most {terminal.LIMIT:g}, such as 0.01"
+            f"{text} is not a level: say a number above 0 and at most {terminal.LIMIT:g}, such "
+            f"as 0.01"
         )
     return level
 
@@ -205,7 +206,7 @@ def _limit(text: object) -> int | None:
     if words == "all":
         return None
     if not words.isdecimal() or int(words) == 0:
-        raise typer.BadParameter(f"{text} is no number of entries: say 1 or more, or all")
+        raise typer.BadParameter(f"{text} is not a number of entries: say 1 or more, or all")
     return int(words)
 
 
@@ -213,7 +214,7 @@ def _list_name(text: str) -> str:
     """What to list; jobs were called sweeps before."""
     name = "jobs" if text == "sweeps" else text
     if name not in listing.LISTS:
-        raise typer.BadParameter(f"{text} is no list: choose from {', '.join(listing.LISTS)}")
+        raise typer.BadParameter(f"{text} is not a list: choose from {', '.join(listing.LISTS)}")
     return name
 
 

@@ -49,9 +49,9 @@ class Connection:
         try:
             parts = httpx.URL(self.url)
         except httpx.InvalidURL:
-            raise ValueError(f"{url} is no address such as https://fsbench.example") from None
+            raise ValueError(f"{url} is not an address such as https://fsbench.example") from None
         if parts.scheme not in ("http", "https") or not parts.host or parts.userinfo:
-            raise ValueError(f"{url} is no address such as https://fsbench.example")
+            raise ValueError(f"{url} is not an address such as https://fsbench.example")
         if token and not (token.isascii() and token.isprintable() and " " not in token):
             raise ValueError("The token has invalid characters.")
         if not 0 < timeout_s <= LONGEST_TIMEOUT_S:

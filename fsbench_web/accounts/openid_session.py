@@ -23,7 +23,7 @@ class ProviderSession(requests.Session):
 
     def request(self, method: Any, url: Any, *args: Any, **kwargs: Any) -> requests.Response:
         if not is_safe(str(url)):
-            raise requests.RequestException(f"{url} is no https:// address")
+            raise requests.RequestException(f"{url} is not an https:// address")
         kwargs |= {"timeout": LIMIT_S, "allow_redirects": False, "stream": True}
         with _Deadline(LIMIT_S) as deadline:
             for prefix in ("https://", "http://"):

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 SUM = "score"
-"""The unit of an overall score of rates, as the paper prints it: a sum of six is no rate."""
+"""The unit of an overall score of rates, as the paper prints it: a sum of six is not a rate."""
 
 RATIO = "×"
 """The unit of ratios of speed to a baseline: 2 is twice as fast."""

@@ -60,7 +60,7 @@ SENTENCES = {
         "tick it in the preview, or name it in ignore_columns of a call."
     ),
     "unit_unknown": "{reason}",
-    "columns_unreadable": "{field} is no mapping as JSON: {place}: {reason}.",
+    "columns_unreadable": "{field} is not a mapping as JSON: {place}: {reason}.",
     "no_file": "No file was given.",
     "all_left_out": "Every file is left out: choose one to import.",
     "left_out": "Not read: it is left out.",

@@ -292,7 +292,7 @@ def folder(name: str, default: Path) -> Path:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except FileExistsError:
-        raise ImproperlyConfigured(f"{name}: {path} is no folder.") from None
+        raise ImproperlyConfigured(f"{name}: {path} is not a folder.") from None
     except OSError as error:
         raise ImproperlyConfigured(
             f"{name}: the folder {path} cannot be made: {error.strerror}."

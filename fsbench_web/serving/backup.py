@@ -84,7 +84,7 @@ def read(folder: Path) -> Manifest:
         backup = Manifest.model_validate_json((folder / MANIFEST).read_bytes())
         _ = backup.dump
     except OSError as error:
-        raise BackupError(f"{folder} is no backup: {error}.") from None
+        raise BackupError(f"{folder} is not a backup: {error}.") from None
     except ValueError as error:
         raise BackupError(f"{folder / MANIFEST} cannot be read: {error}.") from None
     if backup.format != FORMAT:

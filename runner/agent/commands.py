@@ -281,7 +281,7 @@ def own_program(name: str) -> str:
             program = agent_folder / folder / f"{name[len(OWN_PREFIX) :]}.py"
             if program.is_file():
                 return str(program)
-    raise StepFailed(f"{name} is no program of the agent: rebuild the benchmark image.")
+    raise StepFailed(f"{name} is not a program of the agent: rebuild the benchmark image.")
 
 
 def room_of(folder: str) -> "os.statvfs_result | None":

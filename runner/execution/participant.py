@@ -209,7 +209,7 @@ def _measure(messages: _ClientMessages) -> None:
         raise RunRefused("Its workload or options are no longer known.")
     entry = places.entry_of(host, host.executor, client.lun_name, RUN_ON)
     if not entry.is_mount:
-        raise RunRefused(f"{entry.name} is no mount.")
+        raise RunRefused(f"{entry.name} is not a mount.")
     needs = workload_of(workload.tool, workload.parameters).needs
     if problem := host.capabilities.refusal(configuration.filesystem, False, needs):
         raise RunRefused(problem)

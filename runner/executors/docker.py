@@ -359,7 +359,7 @@ class DockerExecutor:
         finally:
             client.close()
         if interference and not should_stop():
-            # Whatever it says of itself: what stood still or was slowed down is no measurement.
+            # Whatever it says of itself: what stood still or was slowed down is not a measurement.
             return Outcome(None, reason=interference[0], cause=Cause.KILLED)
         reason, cause = containers.why_ended(container, exit_code, was_stopped)
         if cause == Cause.BENCHMARK:

@@ -84,7 +84,7 @@ class LocalExecutor:
         try:
             run_tool(*_ISOLATED, "true")
         except ToolError as error:
-            # In a chroot, for one, whose root is no mount point.
+            # In a chroot, for one, whose root is not a mount point.
             return f"{error}. A run needs namespaces of its own: make / a mount point."
         return ""
 

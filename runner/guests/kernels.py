@@ -176,7 +176,7 @@ def check(path: Path) -> None:
         with path.open("rb") as file:
             _data_of(file, path)
     except (OSError, ValueError) as error:
-        raise UnusableKernel(f"{path.name} is no package that can be read: {error}") from None
+        raise UnusableKernel(f"{path.name} is not a package that can be read: {error}") from None
 
 
 def unpacked_kernel(package: Package, cache: Path) -> Kernel:

@@ -132,7 +132,7 @@ def limited_number(device: str) -> str:
     """major:minor of what is limited: a partition's is that of its disk, which alone can be."""
     number = blockdev.device_number(device)
     if number is None:
-        raise GroupProblem(f"{device} is no block device: its rate cannot be limited.")
+        raise GroupProblem(f"{device} is not a block device: its rate cannot be limited.")
     return blockdev.as_text(blockdev.whole_disk(number))
 
 

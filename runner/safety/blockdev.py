@@ -142,7 +142,7 @@ def disk_path(device: str) -> str:
     """The path of the whole disk: rates can be limited of that alone. Raises ToolError."""
     number = device_number(device)
     if number is None:
-        raise ToolError(f"{device} is no block device: its rate cannot be limited.")
+        raise ToolError(f"{device} is not a block device: its rate cannot be limited.")
     disk = whole_disk(number)
     return device if disk == number else path_of(disk)
 

@@ -74,7 +74,7 @@ def verify(
     number = blockdev.device_number(path)
     if number is None:
         reason = "is not attached to a loop device" if entry.kind == "sparse-file" else "is missing"
-        checks.append(Check("device", False, f"{entry.path} {reason}, or is no block device."))
+        checks.append(Check("device", False, f"{entry.path} {reason}, or is not a block device."))
         return checks
     real = os.path.realpath(path)
     checks.append(Check("device", True, f"{real} ({blockdev.as_text(number)})"))
@@ -340,7 +340,7 @@ def _confirmed(
 def _directory_checks(entry: LunEntry) -> list[Check]:
     path = entry.path
     if not path.is_dir():
-        return [Check("directory", False, f"{path} is no folder: make it, or correct the path.")]
+        return [Check("directory", False, f"{path} is not a folder: make it, or correct the path.")]
     real = path.resolve()
     if str(real) in _SYSTEM_FOLDERS or any(
         real.is_relative_to(folder) for folder in _KERNEL_FOLDERS

@@ -35,7 +35,7 @@ def fingerprint(entry: LunEntry, device: str, own_mark: str = "") -> dict[str, A
         return {"kind": entry.kind, "inode": str(entry.path.stat().st_ino)}
     number = blockdev.device_number(device)
     if number is None:
-        raise ToolError(f"{device} is no block device.")
+        raise ToolError(f"{device} is not a block device.")
     facts: dict[str, Any] = {"kind": entry.kind, "size_bytes": blockdev.size_bytes(number)}
     if entry.kind == "sparse-file":
         return facts | _of_file(entry.path)

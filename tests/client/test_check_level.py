@@ -45,7 +45,7 @@ def test_a_pipeline_names_it(fsbench: Command, line: Line) -> None:
 def test_a_level_that_is_none_is_refused(fsbench: Command, tmp_path: Path, level: str) -> None:
     done = fsbench("check", "--study", "x", "--along", "date", f"--level={level}")
     assert done.returncode == 2
-    assert f"{level} is no level" in done.stderr
+    assert f"{level} is not a level" in done.stderr
 
 
 def test_a_baseline_is_judged_by_the_site(fsbench: Command) -> None:

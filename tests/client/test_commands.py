@@ -58,7 +58,7 @@ def test_login_keeps_the_token_for_this_user_alone(fsbench: Command, ada: User) 
         (["whoami", "--url", "http://127.0.0.1:9"], 7, "Another address is said with --url"),
         (["whoami", "--url", "ftp://x"], 2, "no address"),
         (["whoami", "--url", "http://a:b@x"], 2, "no address"),
-        (["list", "nothing"], 2, "is no list"),
+        (["list", "nothing"], 2, "is not a list"),
         (["deltas", "--study", "none"], 3, "no study"),
         (["deltas", "--by", "colour"], 3, "filesystem"),
         (["watch", "4711"], 3, "no run 4711"),

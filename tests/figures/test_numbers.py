@@ -26,7 +26,7 @@ def test_an_amount_has_the_decimals_of_its_unit(value: float, unit: str, text: s
 @pytest.mark.parametrize(
     ("value", "unit", "least", "text"),
     [
-        # A mount that took 87 µs is no mount in no time.
+        # A mount that took 87 µs is not a mount in no time.
         (0.0000874333, "s", 0, "0.0000874"),
         (0.00527, "s", 2, "0.00527"),
         (0.05, "s", 0, "0.05"),

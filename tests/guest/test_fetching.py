@@ -96,7 +96,7 @@ def test_what_is_no_package_is_asked_for_by_nobody(
 ) -> None:
     announced(**EMPTY)
     admin.post(ADDRESS, {"package": package})
-    assert "is no package of a kernel" in page(admin)
+    assert "is not a package of a kernel" in page(admin)
     assert read_queue() == []
     assert not AuditEntry.objects.filter(what="guest kernel asked for").exists()
 

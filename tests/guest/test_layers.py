@@ -158,7 +158,11 @@ def test_values_of_layers_multiply_and_the_document_is_written_as_it_was() -> No
 @pytest.mark.parametrize(
     ("layers", "place", "words"),
     [
-        (["zfs"], "stacks.layers[0]", '"zfs" is no layer: write one of md, lvm, luks, integrity'),
+        (
+            ["zfs"],
+            "stacks.layers[0]",
+            '"zfs" is not a layer: write one of md, lvm, luks, integrity',
+        ),
         ([{"layer": "md"}], "stacks.layers[0]", "needs its level"),
         ([7], "stacks.layers[0]", "A layer is one of md, lvm, luks"),
         (["luks"] * 7, "stacks.layers", "6 layers at most"),
@@ -196,4 +200,4 @@ def test_the_form_offers_layers_to_guests_and_brings_them_to_the_review(
     assert 'name="xfs.1.layers"' not in page("/runs/new/", own)
     assert "choose a guest as the executor" in page("/runs/new/review/", own)
     wrong = [(key, "md-raid9" if key.endswith("layers") else value) for key, value in query]
-    assert '"md-raid9" is no list of layers' in page("/runs/new/review/", wrong)
+    assert '"md-raid9" is not a list of layers' in page("/runs/new/review/", wrong)

@@ -58,7 +58,7 @@ def test_a_read_only_folder(
 def test_a_file_in_its_place(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    assert "is no folder" in refusal(file, *SERVE)
+    assert "is not a folder" in refusal(file, *SERVE)
 
 
 def test_something_else_in_the_place_of_its_files(tmp_path: Path) -> None:

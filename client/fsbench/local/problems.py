@@ -6,7 +6,7 @@ from typing import Any
 SENTENCES = {
     "no_path": "There is no file or folder {found}. Check the path.",
     "no_match": "No file matches {found}. Check the pattern.",
-    "no_file": "{found} is no regular file. Give files, folders or archives.",
+    "no_file": "{found} is not a regular file. Give files, folders or archives.",
     "denied": "fsbench may not read {found}: {reason}.",
     "folder_empty": "{found} holds no files. Put the results of the tool into it.",
     "too_many_files": "There are more than {most:,} files. Compare fewer folders at once.",

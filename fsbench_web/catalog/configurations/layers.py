@@ -212,7 +212,7 @@ class Layer:
         """From ``{"layer": "md", "level": "raid1"}``. Raises OptionError."""
         slug = data.get("layer")
         if not isinstance(slug, str) or slug not in LAYERS:
-            raise OptionError(f'"{slug}" is no layer: write one of {", ".join(LAYERS)}.')
+            raise OptionError(f'"{slug}" is not a layer: write one of {", ".join(LAYERS)}.')
         kind = LAYERS[slug]
         for key in data:
             if key != "layer":

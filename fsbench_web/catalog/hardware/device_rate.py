@@ -14,7 +14,7 @@ def parse(text: str) -> float | None:
         return None
     match = _RATE.fullmatch(text)
     if match is None:
-        raise ValueError(f'"{text[:40]}" is no rate: give it as 200MB/s, 1.5GB/s or unknown.')
+        raise ValueError(f'"{text[:40]}" is not a rate: give it as 200MB/s, 1.5GB/s or unknown.')
     rate = float(match[1]) * _KB[match[2]]
     if rate == 0:
         raise ValueError(

@@ -214,7 +214,7 @@ def filesystem_problems(lun: Lun, slug: str, kernel: GuestKernel | None = None) 
         return
     if spec.is_as_mounted:
         yield (
-            f"{spec.name} is measured where a host has mounted it, and {lun.name} is no mount: "
+            f"{spec.name} is measured where a host has mounted it, and {lun.name} is not a mount: "
             'choose a LUN of the kind mount, or list one with kind = "mount".'
         )
         return

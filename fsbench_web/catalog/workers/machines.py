@@ -171,7 +171,7 @@ def kernel_package_problem(package: str) -> str:
         return ""
     excerpt = package if len(package) <= 60 else f"{package[:59]}…"
     return (
-        f'"{excerpt}" is no package of a kernel: its name begins with linux-image- and goes on '
+        f'"{excerpt}" is not a package of a kernel: its name begins with linux-image- and goes on '
         "with small letters, digits and . + ~ -. Leave it empty for the distribution's own kernel."
     )
 

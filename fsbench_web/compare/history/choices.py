@@ -99,11 +99,12 @@ def _why_no_profile(line: Series, category: str, studies: Collection[int]) -> st
     missing = [part.words for part in profile.parts if part.test not in by_any]
     if missing:
         return (
-            f"{profile.label} is no line of this configuration: nothing in this place measured "
+            f"{profile.label} is not a line of this configuration: nothing in this place measured "
             f"{cells_in_words(missing)}."
         )
     return (
-        f"{profile.label} is no line of this workload, which measures none of its parts: others in "
+        f"{profile.label} is not a line of this workload, which measures none of its parts: "
+        f"others in "
         "the same place do, and their lines have it."
     )
 
@@ -177,7 +178,7 @@ def _requested_work_line(
     if test not in ("", testnames.WORK):
         name = testnames.label(test)
         refusal = (
-            f"{profiles.label_of(work_category)} is no category of {name}: it is of test=work."
+            f"{profiles.label_of(work_category)} is not a category of {name}: it is of test=work."
         )
         return RequestedLine(test, category, refusal)
     if work_category not in offered.get(testnames.WORK, ()):

@@ -293,7 +293,7 @@ def _paper_and_study(slug: str, paper: str) -> tuple[Study, Study, Comparison, l
     """The study, the paper, what the study measured, and both of them table by table."""
     study, published = study_or_404(slug), study_or_404(paper)
     if not published.is_published or study == published:
-        raise Http404(f'"{paper}" is no published study that you can compare with this one.')
+        raise Http404(f'"{paper}" is not a published study that you can compare with this one.')
     printed = delta_tables(ComparisonSpec(studies=(published.slug,)))
     compared = comparison(ComparisonSpec(studies=(study.slug,)))
     return study, published, compared, paper_tables(printed, compared.tables)

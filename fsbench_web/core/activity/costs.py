@@ -137,7 +137,7 @@ def ratio(
 
 
 class InvalidPrice(ValueError):
-    """What was given is no price; the text says what is one."""
+    """What was given is not a price; the text says what is one."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def parsed_price(amount: str, currency: str, years: str) -> Price | None:
         return None
     if not _AMOUNT.fullmatch(amount) or float(amount) == 0:
         raise InvalidPrice(
-            f'"{amount[:40]}" is no price: give it as 12000 or 12000.50, or nothing where it is '
+            f'"{amount[:40]}" is not a price: give it as 12000 or 12000.50, or nothing where it is '
             "not known."
         )
     if currency not in CURRENCIES:

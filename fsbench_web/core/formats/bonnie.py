@@ -128,7 +128,7 @@ def _add_values(
             parts = _LATENCY.fullmatch(text)
             test = f"bonnie_{name}_latency"
             if parts is None:
-                collector.warn(line, f"{test}: {quoted(text)} is no time such as 293us.")
+                collector.warn(line, f"{test}: {quoted(text)} is not a time such as 293us.")
                 continue
             times = _MICROSECONDS[parts[2]]
             collector.add(test, parts[1], "µs", line, times=times, load=load, hardware=machine)

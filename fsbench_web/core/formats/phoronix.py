@@ -200,7 +200,7 @@ def _keep(
     if not unit:
         scale = quoted(result.text("Scale") or "nothing")
         collector.warn(
-            line, f"{test} is measured in {scale}, which is no rate and no time: left out."
+            line, f"{test} is measured in {scale}, which is neither a rate nor a time: left out."
         )
         return
     if _VERSIONED.search(result.text("Identifier")):
@@ -210,7 +210,7 @@ def _keep(
         text = entry.text("Value")
         if not _NUMBER.fullmatch(text):
             if text:
-                message = f"{test}: {quoted(text)} is no single number; it stays missing."
+                message = f"{test}: {quoted(text)} is not a single number; it stays missing."
                 collector.warn(entry.line("Value"), message)
             continue
         place = places[entry.text("Identifier")]
@@ -262,7 +262,7 @@ class _Reader:
         del attributes
         if len(self.path) >= _MAX_DEPTH:
             line = self.parser.CurrentLineNumber + self.before
-            message = f"The XML has more than {_MAX_DEPTH} levels: this is no result file."
+            message = f"The XML has more than {_MAX_DEPTH} levels: this is not a result file."
             raise UnreadableFile([Problem(line, None, message)])
         self.path.append(name)
         self.parts, self.size = [], 0
@@ -374,4 +374,4 @@ def _csv_row(
                 filesystem=place.filesystem,
             )
         elif text:
-            collector.warn(line, f"{test}: {quoted(text)} is no number; it stays missing.")
+            collector.warn(line, f"{test}: {quoted(text)} is not a number; it stays missing.")

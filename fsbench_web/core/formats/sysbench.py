@@ -365,7 +365,7 @@ def _values(collector: Collector, run: _Run) -> None:
     for name, text, unit, _, line in run.values:
         test = test_name("sysbench", run.test, name)
         collector.add(test, text, unit, line, load=load, samples=samples.get(name, []))
-    # Of a test that runs for a given time the time is no measurement.
+    # Of a test that runs for a given time the time is not a measurement.
     if run.total_time is not None and not rates:
         text, line = run.total_time
         collector.add(test_name("sysbench", run.test, "total_time"), text, "s", line, load=load)

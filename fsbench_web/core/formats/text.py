@@ -24,7 +24,7 @@ MOST_DIGITS = 1000
 """Of a number: no float has as many, and Python takes 4,300 for an integer."""
 _MANY_DIGITS = re.compile(rf"(?<![0-9])[0-9]{{{MOST_DIGITS + 1}}}")
 NODE_MAP = "Nodemap: "
-"""mdtest writes a digit for each task into this line, which is no number: 62,400 of them in a run
+"""mdtest writes a digit for each task into this line, no number: 62,400 of them in a run
 of 2023.
 """
 # What a terminal is told: colours, titles, where to write.

@@ -203,7 +203,7 @@ class Collector:
         """
         value = number(text, times)
         if value is None:
-            self.warn(line, f"{test}: {quoted(text)} is no measurement; it stays missing.")
+            self.warn(line, f"{test}: {quoted(text)} is not a measurement; it stays missing.")
         elif value == 0:
             message = "0 is printed for what was not measured or is less than one unit"
             self.warn(line, f"{test}: {message}; it stays missing.")

@@ -131,7 +131,7 @@ def _field_of(line: str) -> tuple[str, Any]:
 
 def _whole_number(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise UnreadableOutput(f"{str(value)[:40]!r} is no whole number.")
+        raise UnreadableOutput(f"{str(value)[:40]!r} is not a whole number.")
     return value
 
 

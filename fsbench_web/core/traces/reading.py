@@ -71,7 +71,7 @@ def _iolog_line(observed: ObservedWorkload, number: int, words: list[str]) -> No
     places = [index for index in (-3, -1) if len(words) > -index and _is_action(words, index)]
     tail = places[0] if places else 0
     if not tail:
-        raise TraceError(number, "it is no action on a file: name, action, offset and length.")
+        raise TraceError(number, "it is not an action on a file: name, action, offset and length.")
     name, action = " ".join(words[:tail]), words[tail]
     if action in ("read", "write"):
         offset, length = words[-2:]
@@ -143,7 +143,7 @@ def _histogram_size(number: int, text: str) -> int:
     if letter.isdecimal():
         digits, letter = digits + letter, ""
     if not (digits.strip().isdecimal() and len(digits.strip()) < 16) or letter not in ("", *_TIMES):
-        raise TraceError(number, f"{text[:20]!r} is no size: 8192, 8k, 4g.")
+        raise TraceError(number, f"{text[:20]!r} is not a size: 8192, 8k, 4g.")
     size = int(digits) * _TIMES.get(letter, 1)
     if size <= 0:
         raise TraceError(number, "a size is above 0.")
@@ -161,7 +161,7 @@ def read_blkparse(lines: Iterable[str]) -> ObservedWorkload:
             if _SUMMARY.match(line):
                 is_over = True
             elif not (is_over or _EVENT.match(line) or _OTHER.fullmatch(line)):
-                raise TraceError(number, "it is no event of blkparse's default format.")
+                raise TraceError(number, "it is not an event of blkparse's default format.")
             continue
         action, rwbs = match["action"], match["rwbs"]
         if action not in requests:
@@ -212,7 +212,7 @@ def read_biosnoop(lines: Iterable[str]) -> ObservedWorkload:
         except ValueError:
             is_possible = False
         if not is_possible:
-            raise TraceError(number, "sector, bytes or latency is no number.")
+            raise TraceError(number, "sector, bytes or latency is not a number.")
         if row["T"] not in ("R", "W"):
             observed.skipped["requests that are neither read nor write"] += 1
             continue
@@ -258,7 +258,7 @@ def observed(data: bytes) -> ObservedWorkload:
     if len(data) > MOST_BYTES:
         raise TraceError(0, f"A trace has {MOST_BYTES // 1024**2} MiB at most: cut it.")
     if b"\0" in data[:4096]:
-        raise TraceError(0, "This is no text: blktrace's own files go through blkparse first.")
+        raise TraceError(0, "This is not text: blktrace's own files go through blkparse first.")
     lines = list(_lines(data))
     head = [line for line in lines[:_HEAD_LINES] if line.strip()]
     for trace_format in FORMATS:

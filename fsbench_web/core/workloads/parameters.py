@@ -52,7 +52,7 @@ class Parameter:
 
     @property
     def sizes_kb(self) -> tuple[int, ...]:
-        """Every size that can be chosen; empty where it is no size."""
+        """Every size that can be chosen; empty where it is not a size."""
         if self.kind != Kind.SIZE:
             return ()
         sizes = [self.minimum]

@@ -46,7 +46,7 @@ def parsed(expression: str) -> crontab:
         schedule.remaining_delta(datetime(2024, 1, 1, tzinfo=UTC), tz=UTC)
     except (ParseException, ValueError, RuntimeError) as error:
         reason = str(error).rstrip(".") or "it cannot be read"
-        raise ScheduleError(f'"{expression}" is no schedule: {reason}.') from None
+        raise ScheduleError(f'"{expression}" is not a schedule: {reason}.') from None
     return schedule
 
 

@@ -130,7 +130,7 @@ def open_device(path: str) -> tuple[int, int]:
     except OSError as error:
         raise ProbeError(f"{path} cannot be opened for itself alone: {error.strerror}") from None
     if not stat.S_ISBLK(os.fstat(descriptor).st_mode):
-        raise ProbeError(f"{path} is no block device")
+        raise ProbeError(f"{path} is not a block device")
     size = fcntl.ioctl(descriptor, BLKGETSIZE64, b"\0" * 8)
     return descriptor, int(struct.unpack("Q", size)[0])
 

@@ -62,7 +62,7 @@ def test_labels_and_words_stay_readable() -> None:
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ({}, '"None" is no layer'),
+        ({}, '"None" is not a layer'),
         ({"layer": "drbd"}, "write one of md, lvm, luks, integrity, bcache"),
         ({"layer": "md"}, "needs its level: one of raid0, raid1"),
         ({"layer": "md", "level": "raid1; reboot"}, "is not one of raid0"),

@@ -76,7 +76,7 @@ def test_what_is_no_line_is_refused_and_never_another(client: Client) -> None:
         ({"series": series.pk, "test": "work", "category": "profile:build"}, "nothing in this"),
         ({"series": series.pk, "category": "profile:build"}, "nothing in this place measured"),
         ({"series": series.pk, "test": "work", "category": "profile:nope"}, "no work profile"),
-        ({"series": series.pk, "test": READ, "category": OLTP}, "is no category of Random read"),
+        ({"series": series.pk, "test": READ, "category": OLTP}, "is not a category of Random read"),
         ({"series": series.pk, "test": "nope"}, "has no test &quot;nope&quot;"),
         ({"series": series.pk, "test": READ, "category": "nope"}, "no category &quot;nope&quot;"),
         ({"series": other.pk, "category": OLTP}, "measures none of its parts"),

@@ -133,9 +133,9 @@ def sheet(*rows: bytes, end: bytes = EOF) -> bytes:
     ("data", "words"),
     [
         (sheet(value(5, 1, 9.0))[:-30], "cut off or damaged at byte"),
-        (sheet(value(5, 1, float("nan"))), "row|nan is no measurement"),
-        (sheet(value(5, 1, float("inf"))), "inf is no measurement"),
-        (sheet(value(5, 1, -1.0)), "-1.0 is no measurement"),
+        (sheet(value(5, 1, float("nan"))), "row|nan is not a measurement"),
+        (sheet(value(5, 1, float("inf"))), "inf is not a measurement"),
+        (sheet(value(5, 1, -1.0)), "-1.0 is not a measurement"),
         (sheet(value(5, 1, 1.0), value(5, 1, 2.0)), "is given twice"),
         (sheet(), "holds no measurement"),
         (BOF + label(0, 0, "=cmd|' /C calc'!A0") + EOF, "does not start with IOzone's command"),

@@ -35,7 +35,7 @@ def test_a_result_file(sample: Sample) -> None:
     assert len(rows) == 4
     assert result.values[0].samples == (410.2, 413.1, 414.5)
     warnings = " ".join(map(str, result.warnings))
-    assert '"1,2,3" is no single number' in warnings
+    assert '"1,2,3" is not a single number' in warnings
     assert 'glmark2 is measured in "Score"' in warnings
 
 

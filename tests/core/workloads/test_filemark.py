@@ -166,4 +166,4 @@ def test_a_failure_of_the_program_ends_the_run_with_its_words(
     monkeypatch.setattr("fsbench_web.core.workloads.filemark.PROGRAM", "fsbench-filemarks")
     run = measure("ext2", "filemark-small")
     assert run.state == RunState.FAILED
-    assert "fsbench-filemarks is no program of the agent" in run.reason
+    assert "fsbench-filemarks is not a program of the agent" in run.reason

@@ -50,7 +50,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, bytes], list[Message
 
 
 def noisy(sent: Callable[[str, bytes], list[Message]]) -> fake.Script:
-    """A run that is done, and of which an output is no text at all, and one nearly text."""
+    """A run that is done, and of which an output is not text at all, and one nearly text."""
 
     def script(plan: RunPlan, on_message: OnMessage, should_stop: ShouldStop) -> Outcome:
         def passed_on(message: Message) -> None:

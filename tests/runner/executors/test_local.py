@@ -98,7 +98,7 @@ NO_MOUNT = "unshare: cannot change root filesystem propagation: Invalid argument
 
 @pytest.fixture
 def _chroot(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What unshare(1) says in a chroot whose root is no mount point."""
+    """What unshare(1) says in a chroot whose root is not a mount point."""
     script = ("sh", "-c", f"echo '{NO_MOUNT}' >&2; exit 1")
     monkeypatch.setattr(local, "_ISOLATED", script)
 

@@ -87,7 +87,8 @@ def test_only_who_has_the_same_export_can(nas: Lun, spec: MakeSpec) -> None:
     for other in ("lab4", "lab5", "nobody", "lab1", "lab2/disk1"):
         reason = refused(client_spec(spec, nas, other))
         assert (
-            f'"{other}" is no worker that lists a mount of the export of nas: choose of' in reason
+            f'"{other}" is not a worker that lists a mount of the export of nas: choose of'
+            in reason
         )
         assert "lab2, lab3." in reason
     assert "lab2 is named twice" in refused(client_spec(spec, nas, "lab2", "lab2/nas"))

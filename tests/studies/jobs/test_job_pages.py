@@ -235,7 +235,7 @@ class TestForm:
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
-            ({"order": "sideways"}, "is no order"),
+            ({"order": "sideways"}, "is not an order"),
             ({"seed": "x"}, "is not a whole number"),
             ({"seed": "99999999999"}, "needs a seed"),
             ({"reference": "hammer2.1"}, "hammer2"),

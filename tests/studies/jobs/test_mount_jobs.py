@@ -87,7 +87,7 @@ def test_it_takes_nothing_else(
 def test_on_a_disk_nothing_is_found_mounted(nas: Lun, spec: MakeSpec) -> None:
     disk = nas.worker.luns.get(name="disk1")
     configurations = (ConfigurationSpec("nfs", {}, "none"),)
-    assert "disk1 is no mount" in refused(spec(lun_id=disk.pk, configurations=configurations))
+    assert "disk1 is not a mount" in refused(spec(lun_id=disk.pk, configurations=configurations))
 
 
 def test_the_form_offers_what_is_mounted(nas: Lun, client: Client, ann: User) -> None:

@@ -178,7 +178,7 @@ def ranked_sources(
         pks = [pk for pk, source in by_id.items() if source.cells.get(kind)]
         if dimension:
             pks = [pk for pk in pks if by_id[pk].measures[kind.test].dimension == dimension]
-        # What was measured in another dimension is no measurement of the same.
+        # What was measured in another dimension is not a measurement of the same.
         measurements = {
             pk: f"{by_id[pk].measurement_of(kind.test)} {by_id[pk].measures[kind.test].dimension}"
             for pk in pks

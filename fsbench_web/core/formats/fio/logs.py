@@ -145,7 +145,7 @@ def _values(
         direction = _DIRECTIONS.get(row[place])
         if direction is None:
             collector.refuse(
-                number, f'"{row[place][:20]}" is no direction (0, 1 or 2) of fio\'s logs.'
+                number, f'"{row[place][:20]}" is not a direction (0, 1 or 2) of fio\'s logs.'
             )
             return
         if kind in _RATES and row[place + 1] != "0":

@@ -97,7 +97,7 @@ def parse(data: bytes) -> ParsedResult:
             said = beyond_measure(f"{value.value:.15g}", unit)
             result.warnings.append(Problem(line, None, f"{value.test}: {said}"))
         elif not MIN_VALUE <= value.value <= MAX_VALUE:  # nor what is no number
-            message = f"{value.test}: {value.value} is no measurement."
+            message = f"{value.test}: {value.value} is not a measurement."
             problems.append(Problem(line, None, message))
         else:
             result.values.append(replace(value, unit=unit))

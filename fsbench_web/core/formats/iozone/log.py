@@ -446,7 +446,7 @@ def _numbers(
             reading.refuse(
                 number,
                 column,
-                f"{quoted(token[0])} stands among the values and is no number: the file was "
+                f"{quoted(token[0])} stands among the values and is not a number: the file was "
                 "changed. Upload it as IOzone printed it.",
             )
             return []

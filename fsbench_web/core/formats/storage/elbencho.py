@@ -273,7 +273,7 @@ def _row(collector: Collector, row: dict[str, str], line: int) -> None:
         name, unit = _NAMES[match[1]]
         test = test_name("elbencho", operation, name, match[2])
         if "," in text:
-            collector.warn(line, f"{test}: {quoted(text)} is no number; it stays missing.")
+            collector.warn(line, f"{test}: {quoted(text)} is not a number; it stays missing.")
             continue
         collector.add(test, text, unit, line, load=load, sizes=sizes)
 

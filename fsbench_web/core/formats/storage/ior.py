@@ -222,7 +222,7 @@ def _summary_row(
             continue
         test = test_name("ior", row["Operation"], kind)
         if not text[:1].isdigit():
-            collector.warn(line, f"{test}: {quoted(text)} is no number; it stays missing.")
+            collector.warn(line, f"{test}: {quoted(text)} is not a number; it stays missing.")
             continue
         collector.add(test, text, unit, line, load=load, sizes=sizes)
 

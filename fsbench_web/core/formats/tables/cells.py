@@ -145,7 +145,7 @@ def other_name(test: str) -> str:
 
 @lru_cache(maxsize=512)
 def size_kb(text: str, unit_bytes: int = 1024) -> int | None:
-    """A size in KB; None if it is no whole number of KB. A suffix goes before ``unit_bytes``."""
+    """A size in KB; None if it is not a whole number of KB. A suffix goes before ``unit_bytes``."""
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         return None

@@ -236,7 +236,7 @@ _OF_PART = {"operation", "weight", "block_sizes_kb", "file_sizes_kb", "load", "c
 
 def _part(data: Any) -> Part:
     if not isinstance(data, Mapping):
-        raise ProfileError(["it is no set of fields."])
+        raise ProfileError(["it is not a set of fields."])
     problems = []
     if others := sorted(set(data) - _OF_PART):
         problems.append(f"it has no {', '.join(map(str, others))[:100]}.")

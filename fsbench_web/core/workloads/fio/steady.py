@@ -123,7 +123,7 @@ class SteadyFio(Workload):
             *timed,
             f"--steadystate={self.steady_state}:{limit:.6f}%",
             f"--steadystate_duration={self.steady_window_s}",
-            # At the end of a warm-up fio sets its counts to zero, which is no rate.
+            # At the end of a warm-up fio sets its counts to zero, which is not a rate.
             f"--steadystate_ramp_time={self.ramp_s + self.steady_ramp_s}",
         )
 

@@ -112,7 +112,7 @@ def _guest(document: _Document, problems: Problems) -> GuestSpec | None:
     executor = document.executor or (HOST if document.guest is None else GUEST)
     if executor not in EXECUTORS:
         problems.add(
-            "executor", f'"{executor}" is no executor: write one of {", ".join(EXECUTORS)}.'
+            "executor", f'"{executor}" is not an executor: write one of {", ".join(EXECUTORS)}.'
         )
         return None
     if executor == GUEST and document.guest is None and not problems.is_reported("guest"):

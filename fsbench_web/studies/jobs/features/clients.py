@@ -143,10 +143,11 @@ def _not_offered(name: str, lun: Lun, usual_names: Sequence[str]) -> str:
     shortened = name if len(name) <= 60 else f"{name[:59]}…"
     if lun.kind != Lun.Kind.MOUNT or not lun.fingerprint.get("server"):
         return (
-            f"{lun.name} is no mount of a server, which other workers could use at the same time: "
+            f"{lun.name} is not a mount of a server, which other workers could use at the same "
+            f"time: "
             "leave the clients out, or choose a LUN of the kind mount."
         )
     advice = (
         f": choose of {', '.join(usual_names[:10])}" if usual_names else ", and no other worker has"
     )
-    return f'"{shortened}" is no worker that lists a mount of the export of {lun.name}{advice}.'
+    return f'"{shortened}" is not a worker that lists a mount of the export of {lun.name}{advice}.'

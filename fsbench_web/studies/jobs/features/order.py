@@ -56,7 +56,9 @@ class Order(Feature):
 
     def check(self, lun: Lun | None, workloads: Workloads, problems: Problems) -> None:
         if self.order not in ORDERS:
-            problems.add("order", f'"{self.order}" is no order: choose one of {", ".join(ORDERS)}.')
+            problems.add(
+                "order", f'"{self.order}" is not an order: choose one of {", ".join(ORDERS)}.'
+            )
         elif (
             self.order == RANDOM
             and not problems.is_reported("seed")

@@ -183,7 +183,7 @@ def _check_measure(
             )
         if race.category not in ("", *all_slugs()):
             problems.add(
-                "race", f"{race.category} is no category: {', '.join(all_slugs())}.", "category"
+                "race", f"{race.category} is not a category: {', '.join(all_slugs())}.", "category"
             )
     elif not any(
         race.test in ("", test) and race.category in ("", slug) for test, slug in possible

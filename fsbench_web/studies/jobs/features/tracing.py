@@ -36,7 +36,9 @@ class Tracing(Feature):
             return
         for slug in dict.fromkeys(self.tracing):
             if slug not in TRACERS:
-                problems.add("tracing", f'"{slug}" is no tracer: choose of {", ".join(TRACERS)}.')
+                problems.add(
+                    "tracing", f'"{slug}" is not a tracer: choose of {", ".join(TRACERS)}.'
+                )
             elif self.tracing.count(slug) > 1:
                 problems.add("tracing", f"{slug} is named more than once: name it once.")
             elif problem := why_not_traced(slug, lun, is_guest=self.guest is not None):

@@ -159,7 +159,7 @@ def pop_stack(texts: dict[str, str], unreadable: dict[str, list[str]]) -> Stack:
     text = texts.pop(LAYERS, "")
     layers = [layer_of_label(word) for word in text.split("_") if word]
     if None in layers:
-        why = f'"{text}" is no list of layers: choose one, or leave it empty.'
+        why = f'"{text}" is not a list of layers: choose one, or leave it empty.'
         unreadable.setdefault("stacks", [why])
     return Stack(**names, layers=tuple(layer for layer in layers if layer is not None))
 
