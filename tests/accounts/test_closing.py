@@ -132,4 +132,4 @@ def test_sessions_that_are_over_or_of_nobody_are_no_hindrance(root: User, alice:
 
 def test_the_page_says_so(root: User, alice: User) -> None:
     page = signed_in(root).get(f"/people/{alice.pk}/").content.decode()
-    assert "opening it again brings none of them back" in page
+    assert "Reopening restores none of them" in page

@@ -51,4 +51,4 @@ def test_a_level_that_is_none_is_refused(fsbench: Command, tmp_path: Path, level
 def test_a_baseline_is_judged_by_the_site(fsbench: Command) -> None:
     done = fsbench("check", "--study", "x", "--baseline", "ext4", "--level", "0.01")
     assert done.returncode == 2
-    assert "--level goes with --along" in done.stderr
+    assert "--level needs --along" in done.stderr

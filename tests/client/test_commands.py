@@ -55,7 +55,7 @@ def test_login_keeps_the_token_for_this_user_alone(fsbench: Command, ada: User) 
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (["whoami", "--url", "http://127.0.0.1:9"], 7, "Another address is said with --url"),
+        (["whoami", "--url", "http://127.0.0.1:9"], 7, "Give another address with --url"),
         (["whoami", "--url", "ftp://x"], 2, "no address"),
         (["whoami", "--url", "http://a:b@x"], 2, "no address"),
         (["list", "nothing"], 2, "is not a list"),

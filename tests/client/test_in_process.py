@@ -56,7 +56,7 @@ def test_an_import_says_how_the_importer_failed(
     [
         (2, [], "2 emulated series are left out"),
         (1, [], "1 emulated series is left out"),
-        (0, ["emulated"], "What has the flag emulated was emulated in software"),
+        (0, ["emulated"], "Results flagged emulated ran in software"),
         (0, [], ""),
     ],
 )
@@ -240,7 +240,7 @@ def test_tests_that_are_not_named_leave_no_verdict(module: Module, capsys: Any) 
     assert _checked(over_time, Listing(1, tests=200)) == 4
     output = capsys.readouterr()
     assert "with --test" in output.err
-    assert "Nothing of what was looked at" in output.out
+    assert "None of the checked lines" in output.out
     assert _checked(over_time, Listing(1, tests=200, fell=0)) == 1
     assert _checked(over_time, Listing(1, tests=200), test=["t0"]) == 0
 

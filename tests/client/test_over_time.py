@@ -152,7 +152,7 @@ def test_no_such_line_is_no_verdict(fsbench: Command, line: Line) -> None:
 def test_wrong_use_says_what_to_do(fsbench: Command, line: Line) -> None:
     for arguments, message in (
         (("check",), "--baseline NAME, or --along date"),
-        (("check", "--baseline", "x", "--since", "2026-01-01"), "--since goes with --along"),
+        (("check", "--baseline", "x", "--since", "2026-01-01"), "--since needs --along"),
         (("check", "--along", "date"), "say which with --study"),
         (("check", "--along", "date", "--study", "x", "--min-runs", "3"), "--min-runs: not with"),
         (("list", "lines"), "say which with --study"),

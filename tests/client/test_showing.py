@@ -153,7 +153,7 @@ def test_raw_output_is_downloaded_byte_by_byte_into_a_folder_of_its_own(
     assert fsbench("download", run.pk, "-o", folder).returncode == 0
     (folder / "iozone.txt").write_text("mine")
     other = fsbench("download", run.pk, "-o", folder)
-    assert (other.returncode, "holds something else" in other.stderr) == (2, True)
+    assert (other.returncode, "exists with other content" in other.stderr) == (2, True)
     assert (folder / "iozone.txt").read_text() == "mine"
     listed = fsbench("download", run.pk, "--list")
     assert second.sha256 in listed.stdout
@@ -172,7 +172,7 @@ def test_raw_output_is_downloaded_byte_by_byte_into_a_folder_of_its_own(
     assert (none.returncode, "There is no output nothing.txt" in none.stderr) == (2, True)
     Artefact.objects.filter(pk=first.pk).update(sha256="0" * 64)
     changed = fsbench("download", run.pk, "--artefact", first.pk, "-o", tmp_path / "new")
-    assert (changed.returncode, "came changed" in changed.stderr) == (3, True)
+    assert (changed.returncode, "arrived damaged" in changed.stderr) == (3, True)
     assert list((tmp_path / "new").iterdir()) == []
 
 

@@ -42,7 +42,7 @@ def test_a_file_that_is_stored_is_told_and_can_be_stored_again(signed_in: Client
     assert "fsbench has this file already" in page
     assert f'href="/imports/{first.pk}/"' in page
     assert " by ada" in page
-    assert "it is the latest" not in page
+    assert "the latest of" not in page
     earlier = file["known"]
     assert (earlier["import_id"], earlier["study"], earlier["by"]) == (first.pk, "lab", "ada")
     assert (earlier["page"], earlier["times"]) == (f"/imports/{first.pk}/", 1)

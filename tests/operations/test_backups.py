@@ -99,7 +99,7 @@ def test_one_that_ended_without_a_word_failed() -> None:
     assert problems() == ""
     Backup.objects.all().delete()
     whole(1.5 * DAY, ended_at=None)
-    assert "ended without a word" in problems()
+    assert "ended without a report" in problems()
 
 
 def test_few_are_kept_and_the_last_whole_one_always() -> None:

@@ -153,7 +153,7 @@ def test_files_of_another_version_are_told_once_and_nothing_is_renewed_with_them
     for _ in range(2):
         under._check_own_files()
     assert len(messages) == 1
-    assert "stop it and start it again" in messages[0]
+    assert "restart it" in messages[0]
     under._renew_webs()
     assert messages[1].startswith("The web processes were not restarted. The files")
     assert under.webs[0].process is None

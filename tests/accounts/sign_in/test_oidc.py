@@ -326,7 +326,7 @@ def test_a_provider_that_describes_itself_badly_is_not_asked(
     service.description = description
     response = client.get(BEGIN)
     assert response.status_code == 502
-    assert "does not answer as it should" in response.content.decode()
+    assert "gave an invalid answer" in response.content.decode()
     assert service.asked == ["/.well-known/openid-configuration"]
 
 
@@ -345,7 +345,7 @@ def test_an_answer_that_is_no_object_is_said_to_be_wrong(
     monkeypatch.setattr(service, part, lambda *_: answer.encode())
     response = sign_in(client)
     assert response.status_code == 502
-    assert "does not answer as it should" in response.content.decode()
+    assert "gave an invalid answer" in response.content.decode()
     assert name_of(client) is None
 
 

@@ -52,7 +52,7 @@ def test_a_subject_that_cannot_be_read_opens_nothing(
     service.person = {"sub": subject}
     response = sign_in(client)
     assert response.status_code == 403
-    assert "signs that cannot be seen" in response.content.decode()
+    assert "invisible characters" in response.content.decode()
     assert not User.objects.exists()
 
 
@@ -77,7 +77,7 @@ def test_a_wrong_secret_is_told_from_a_wrong_code(
     with caplog.at_level(logging.WARNING, LOGGER):
         response = sign_in(client)
     assert response.status_code == 502
-    assert "does not answer as it should" in response.content.decode()
+    assert "gave an invalid answer" in response.content.decode()
     assert "FSBENCH_OIDC_CLIENT_SECRET" in caplog.text
     assert "of-another-client" not in caplog.text
 
@@ -122,7 +122,7 @@ def test_what_is_no_answer_is_said_and_the_page_stays(
     response = client.get(way)
     assert response.status_code == 502
     page = response.content.decode()
-    assert "does not answer as it should" in page
+    assert "gave an invalid answer" in page
     assert 'name="password"' in page  # who has one signs in with it
     assert name_of(client) is None
 

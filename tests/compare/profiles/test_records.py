@@ -139,7 +139,7 @@ def test_only_its_maker_its_team_and_administrators_change_it(ada):
     version = records.create(MINE, ada, team=team)
     other = person("contributor", "other")
     changed = replace(MINE, summary="Other")
-    with pytest.raises(PermissionDenied, match="Only who made"):
+    with pytest.raises(PermissionDenied, match="Only the author of"):
         records.change(version.profile, changed, other)
     assert signed_in(other).get("/profiles/my-shop/edit/").status_code == 403
     answer = signed_in(other).post(

@@ -189,7 +189,7 @@ def test_a_file_has_columns_for_it_where_anything_was_converted(
             assert {"102.4", "KB/s", "0.1"} <= {*words}, sheet.name
     markdown = client.get("/compare/deltas.md").content.decode()
     assert "102.4" in markdown
-    assert "not known whether KB" in markdown
+    assert "may mean 1,000 or 1,024 bytes" in markdown
 
 
 def test_the_api_answers_as_printed_unless_it_is_asked(two_units: None, client: Client) -> None:

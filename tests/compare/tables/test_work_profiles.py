@@ -313,7 +313,7 @@ def test_an_address_says_a_range_in_one_way(query):
 def test_too_many_numbers_are_refused_and_not_waited_for(monkeypatch):
     database("ext4", 200, 100)
     monkeypatch.setattr(profile_values, "MOST_READ", 11)
-    with pytest.raises(SpecError, match="too many numbers"):
+    with pytest.raises(SpecError, match="Too many numbers"):
         comparison_of("profile=oltp")
 
 

@@ -104,7 +104,7 @@ def test_a_line_that_is_hidden_altogether_has_no_name_and_no_message(eve, hers, 
     assert "not yours to see" in pages
     mail.outbox.clear()
     answer = hers.post(f"/watches/{watch.pk}/test/", follow=True).content.decode()
-    assert "may not see this line" in answer
+    assert "may no longer see this line" in answer
     assert mail.outbox == []
 
 

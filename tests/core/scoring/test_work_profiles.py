@@ -172,7 +172,7 @@ def document(**changes):
         ({"block_sizes_kb": [0, 4]}, "smallest, largest"),
         ({"block_sizes_kb": [4.5, 8]}, "smallest, largest"),
         ({"block_sizes_kb": [128, 256]}, "larger than its files"),
-        ({"block_sizes_kb": None}, "go together"),
+        ({"block_sizes_kb": None}, "Give both"),
         ({"cached": 1}, "cached is true, false or null"),
         ({"flushed": "yes"}, "flushed is true, false or null"),
         ({"load": "many"}, "load is as threads=8"),

@@ -93,8 +93,8 @@ def test_a_race_and_repeats_are_one_too_many() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"race": RaceSpec()}, "Say how many hours"),
-        ({"race": RaceSpec(hours=8, runs=9)}, "Say how many hours"),
+        ({"race": RaceSpec()}, "Give the race a budget"),
+        ({"race": RaceSpec(hours=8, runs=9)}, "Give the race a budget"),
         ({"race": RaceSpec(hours=0)}, "0.05 to 240 hours"),
         ({"race": RaceSpec(hours=float("nan"))}, "0.05 to 240 hours"),
         ({"race": RaceSpec(runs=7)}, "takes 8 to 2000 runs"),
@@ -102,8 +102,8 @@ def test_a_race_and_repeats_are_one_too_many() -> None:
         ({"race": RaceSpec(hours=1, margin_percent=0)}, "0.1 to 50 percent"),
         ({"race": RaceSpec(hours=1, test="wrote")}, "choose one of the tests write, "),
         ({"race": RaceSpec(hours=1, category="mean")}, "does not measure anything by mean"),
-        ({"configurations": (ConfigurationSpec("ext4"),)}, "choose two configurations or more"),
-        ({"more_workloads": (WorkloadSpec("filemark-small"),)}, "of one workload"),
+        ({"configurations": (ConfigurationSpec("ext4"),)}, "needs two configurations or more"),
+        ({"more_workloads": (WorkloadSpec("filemark-small"),)}, "choose one workload"),
         ({"reference": ReferenceSpec(ConfigurationSpec("ext4"), 3)}, "no reference"),
     ],
 )

@@ -72,7 +72,7 @@ def test_what_repeats_a_run_keeps_its_limits(
         (LimitsSpec(read_mib_s=(-1,)), "A limit is 0 (none) to"),
         (LimitsSpec(write_iops=(10**12,)), "A limit is 0 (none) to"),
         (LimitsSpec(memory_mib=(8,)), "no benchmark runs"),
-        (LimitsSpec(cpus=(1, 1)), "said twice"),
+        (LimitsSpec(cpus=(1, 1)), "appears twice"),
         (LimitsSpec((1, 2, 3, 4), (1, 2, 3), (1, 2, 3)), "36 combinations"),
     ],
 )

@@ -285,7 +285,7 @@ def test_a_form_that_was_refused_can_be_sent_again(spec, ann):
 def test_the_form_of_somebody_else_is_refused(spec, ann):
     submit(spec(), "disk1", ann, token="t" * 32)
     bob = User.objects.create_user("bob")
-    with pytest.raises(JobRefused, match="sent by somebody else"):
+    with pytest.raises(JobRefused, match="Somebody else already sent"):
         submit(spec(), "disk1", bob, token="t" * 32)
 
 
