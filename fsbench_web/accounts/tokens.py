@@ -24,9 +24,8 @@ REFUSED = (
     "The account page makes a new one."
 )
 NOT_BEARER = (
-    "The Authorization header is not one of this API, and nothing is answered without it: send "
-    '"Authorization: Bearer TOKEN", or leave the header out for what everybody may read. A proxy '
-    "that asks for a password of its own must not pass it on."
+    'The Authorization header is not valid here: send "Authorization: Bearer TOKEN", or leave it '
+    "out to read public data. A proxy with its own password must not pass it on."
 )
 _HINT_LENGTH = 10
 # A job posts many requests in a second; its token need not write a row for each.
