@@ -22,8 +22,11 @@ from fsbench_web.core.comparison.rows import (
 from fsbench_web.core.comparison.significance import Rule
 from fsbench_web.core.formats.result import TOOLS_OF_TRIALS
 from fsbench_web.core.scoring.judging import Part, TestScores, computed_scores, judge_parts
-from fsbench_web.core.scoring.quality import EVERY_CELL, SeriesContext, postmark_times
+from fsbench_web.core.scoring.quality import (
+    EVERY_CELL,
+)
 from fsbench_web.core.scoring.quality_cells import MixedMeasurements, requests_direct_io
+from fsbench_web.core.scoring.series_quality import SeriesContext, postmark_times
 from fsbench_web.core.scoring.testnames import at_load
 from fsbench_web.core.stats.intervals import SAMPLES, TRIALS
 

@@ -11,19 +11,13 @@ from fsbench_web.core.scoring.categories import MEAN
 from fsbench_web.core.scoring.quality import (
     CACHED,
     CACHED_CELLS,
-    CELL_FLAGS,
     EVERY_CELL,
     LEAVE_NOTHING_OUT,
     SOUND_CELLS,
     SPIKE,
     UNCACHED,
     UNCACHED_CELLS,
-    Bits,
-    FlaggedCells,
-    SeriesContext,
-    judge,
     ordered,
-    slugs,
 )
 from fsbench_web.core.scoring.quality_cells import (
     Boundary,
@@ -33,6 +27,14 @@ from fsbench_web.core.scoring.quality_cells import (
     Whole,
 )
 from fsbench_web.core.scoring.scores import ScoreValue, score_mean, score_repeats
+from fsbench_web.core.scoring.series_quality import (
+    CELL_FLAGS,
+    Bits,
+    FlaggedCells,
+    SeriesContext,
+    judge,
+    slugs,
+)
 from fsbench_web.core.scoring.shares import Share
 from fsbench_web.core.scoring.testnames import at_load, is_mean_of_samples
 from fsbench_web.core.stats.intervals import (

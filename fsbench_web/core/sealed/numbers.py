@@ -35,11 +35,9 @@ from fsbench_web.core.scoring.judging import Part, TestScores, computed_scores, 
 from fsbench_web.core.scoring.quality import (
     EVERY_CELL,
     RULES,
-    SeriesContext,
-    flags_of,
-    postmark_times,
 )
 from fsbench_web.core.scoring.quality_cells import Mask, MixedMeasurements, TestColumns
+from fsbench_web.core.scoring.series_quality import SeriesContext, flags_of, postmark_times
 from fsbench_web.core.scoring.shares import is_above, is_of_time
 from fsbench_web.core.scoring.testnames import at_load
 from fsbench_web.core.sealed.problems import Unsealed, UnsealedFile

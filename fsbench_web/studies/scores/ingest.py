@@ -15,8 +15,8 @@ from fsbench_web.catalog.workers.machines import Machine
 from fsbench_web.core.formats.result import ParsedValue
 from fsbench_web.core.scoring.categories import expected_cells
 from fsbench_web.core.scoring.judging import Part, TestScores, computed_scores, judge_parts
-from fsbench_web.core.scoring.quality import Bits, SeriesContext, bits_of, flags_of
 from fsbench_web.core.scoring.quality_cells import MixedMeasurements as MixedMeasurements
+from fsbench_web.core.scoring.series_quality import Bits, SeriesContext, bits_of, flags_of
 from fsbench_web.core.scoring.testnames import at_load
 from fsbench_web.core.stats.intervals import REPEATS, SAMPLES, TRIALS
 from fsbench_web.core.workloads import ParameterError, workload_of

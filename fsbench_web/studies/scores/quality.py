@@ -27,14 +27,12 @@ from fsbench_web.core.scoring.quality import (
     CONTENDED,
     DRIFTED,
     NOT_FLUSHED,
-    POSTMARK_TIMES,
     SPIKE,
     SWAPPED,
-    SeriesContext,
     has_swapped,
-    postmark_times,
 )
 from fsbench_web.core.scoring.quality_cells import Boundary, CacheEdge
+from fsbench_web.core.scoring.series_quality import POSTMARK_TIMES, SeriesContext, postmark_times
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Series
 from fsbench_web.studies.scores import measurements
 from fsbench_web.studies.scores.drift import LEAST_DRIFT_PERCENT
