@@ -46,10 +46,12 @@ from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.repeating import configurations_of, repeating_job
 from fsbench_web.studies.jobs.spec import JobSpec, RaceSpec
 from fsbench_web.studies.jobs.submitting import confirmation_text, planned, submit
-from fsbench_web.studies.models import END_STATES, UNTRACED, Run, RunState, Series
+from fsbench_web.studies.models import END_STATES, UNTRACED, Race, Run, RunState, Series
 from fsbench_web.studies.runs.races.next_runs import value_of
 
 LEAST_ROUNDS, MOST_ROUNDS, MOST_HOURS = LEAST_BLOCKS, MAXIMUM_REPEATS, 168
+# Of the least runs: noise lets a search look more often than the least.
+SEARCH_BUDGET = 3
 
 ORDERED = "ordered"
 TOO_FEW = "too_few_rounds"
@@ -208,6 +210,58 @@ def conclude_ended(now: datetime | None = None) -> list[WatchMessage]:
     return concluded
 
 
+def conclude_searches(now: datetime | None = None) -> list[WatchMessage]:
+    """Say of confirmed changes what an ended search of the kernels between found, and send it."""
+    searchable = WatchMessage.objects.filter(
+        confirmation=CONFIRMED, payload__confirmation__has_key="search"
+    ).exclude(payload__confirmation__has_key="search_job")
+    concluded = []
+    for pk in list(searchable.values_list("pk", flat=True)):
+        with transaction.atomic():
+            message = (
+                searchable.select_for_update(of=("self",))
+                .select_related("watch__user__person", "watch__configuration")
+                .filter(pk=pk)
+                .first()
+            )
+            if message is None:
+                continue
+            with as_user(message.watch.user):
+                race = _ended_search(message)
+            if race is None:
+                continue
+            facts = message.payload["confirmation"]
+            facts |= {"search_job": race.job_id, "search_found": race.conclusion}
+            message.sentence = f"{race.conclusion} {message.sentence}"
+            message.payload["sentence"] = message.sentence
+            message.save(update_fields=["sentence", "payload"])
+            if message.state != WatchMessage.State.EXPECTED:
+                deliveries.send_again(message, now or timezone.now())
+            concluded.append(message)
+    return concluded
+
+
+def _ended_search(message: WatchMessage) -> Race | None:
+    """The first search of the kernels of this change that has ended since."""
+    watch = message.watch
+    ended = Race.objects.filter(
+        find=Race.Find.CHANGE,
+        ended_at__isnull=False,
+        job__created_at__gte=message.created_at,
+        test=watch.test,
+        category=watch.category,
+    )
+    for race in ended.order_by("pk")[: limits.MOST_OPTIONS]:
+        of_race = Series.objects.filter(
+            *(Q(pk__in=race.contenders), Q(lun=watch.lun_id), Q(workload=watch.workload_id)),
+            configuration=watch.configuration_id,
+        )
+        kernels = set(of_race.values_list("machine__kernel", flat=True))
+        if kernels.issuperset(message.payload["confirmation"].get("kernels", [""])):
+            return race
+    return None
+
+
 def _ordered(message: WatchMessage, old: Point, new: Point) -> dict[str, Any]:
     """The job, and the kernels or configurations it compares. Raises CannotConfirm."""
     watch, against = message.watch, message.watch.confirm_against
@@ -360,7 +414,7 @@ def _search_query(message: WatchMessage) -> str:
         return ""
     race = RaceSpec(
         find="change",
-        runs=least_runs(len(kernels)),
+        runs=SEARCH_BUDGET * least_runs(len(kernels)),
         test=watch.test,
         category=watch.category,
         margin_percent=watch.margin_percent,

@@ -66,6 +66,12 @@ def enqueue(message: WatchMessage, now: datetime) -> None:
     )
 
 
+def send_again(message: WatchMessage, now: datetime) -> None:
+    """Let a message that says more now be sent once more, with its number."""
+    message.deliveries.all().delete()
+    enqueue(message, now)
+
+
 def send_due(now: datetime | None = None) -> int:
     """Send what waits and is due. Returns how many were tried."""
     now = now or timezone.now()

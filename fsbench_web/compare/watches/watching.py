@@ -145,9 +145,9 @@ def watches_of(user: User) -> QuerySet[Watch]:
 def run_maintenance(now: datetime | None = None) -> list[WatchMessage]:
     """Look at every watched line, then send what waits. `serve` and `check_watches` call it.
 
-    Returns new messages, and those with a confirmation that has ended.
+    Returns new messages, and those with a confirmation or search that has ended.
     """
-    messages = check_all(now) + confirming.conclude_ended(now)
+    messages = check_all(now) + confirming.conclude_ended(now) + confirming.conclude_searches(now)
     deliveries.send_due(now)
     WatchMessage.objects.filter(
         kind=WatchMessage.Kind.TEST, created_at__lt=(now or clock.now()) - TESTS_KEPT

@@ -23,8 +23,8 @@ from fsbench_web.compare.watches.confirming import CannotConfirm
 from fsbench_web.studies.jobs.forms import job_form
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
-from fsbench_web.studies.jobs.submitting import planned, submit
-from fsbench_web.studies.models import Job, Run, RunState
+from fsbench_web.studies.jobs.submitting import submit
+from fsbench_web.studies.models import Job, Race, Run, RunState
 from fsbench_web.studies.runs import control
 from tests.accounts.people import person
 from tests.compare.history.test_history import measured
@@ -195,7 +195,25 @@ class TestTwoGuestKernels:
         assert spec.guest.kernels == ("k61", "k62", "k63")
         assert (spec.race.find, spec.race.margin_percent) == ("change", 5)
         announced()  # a heartbeat of now
-        planned(spec)  # nothing refuses it
+        searched = submit(spec, "disk1", ada)
+        mail.outbox.clear()
+        assert watching.run_maintenance() == []
+        for _ in range(100):
+            finish(searched, {"k61": 1000.0, "k62": 900.0, "k63": 900.0})
+            searched = list(Run.objects.filter(state=RunState.QUEUED).order_by("pk"))[:1]
+            if not searched:
+                break
+        (again,) = watching.run_maintenance()
+        assert (again.pk, again.state) == (message.pk, "confirmed")
+        found_by = again.payload["confirmation"]
+        assert found_by["search_job"] == Race.objects.get().job_id
+        assert found_by["search_found"].startswith("k62 is where")
+        assert again.sentence.startswith(found_by["search_found"])
+        (letter,) = mail.outbox
+        assert found_by["search_found"] in letter.body
+        assert watching.run_maintenance() == []
+        page = client.get(f"/watches/{message.watch_id}/").content.decode()
+        assert f'href="/jobs/{found_by["search_job"]}/">Search of the kernels' in page
 
     def test_neighbours_have_no_kernel_between(self, disk: Lun, ada: User, kernels: Run) -> None:
         watch_of(ada, kernels)
