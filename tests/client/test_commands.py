@@ -56,8 +56,8 @@ def test_login_keeps_the_token_for_this_user_alone(fsbench: Command, ada: User) 
     ("arguments", "code", "says"),
     [
         (["whoami", "--url", "http://127.0.0.1:9"], 7, "Give another address with --url"),
-        (["whoami", "--url", "ftp://x"], 2, "no address"),
-        (["whoami", "--url", "http://a:b@x"], 2, "no address"),
+        (["whoami", "--url", "ftp://x"], 2, "is not an address"),
+        (["whoami", "--url", "http://a:b@x"], 2, "is not an address"),
         (["list", "nothing"], 2, "is not a list"),
         (["deltas", "--study", "none"], 3, "no study"),
         (["deltas", "--by", "colour"], 3, "filesystem"),

@@ -128,7 +128,7 @@ def test_an_empty_token_is_not_the_one_that_is_kept(tmp_path: Path) -> None:
                 text=True,
             )
             assert (done.returncode, done.stdout) == (2, "")
-            assert "FSBENCH_TOKEN is set and empty" in done.stderr
+            assert "FSBENCH_TOKEN is empty" in done.stderr
 
 
 @pytest.mark.parametrize("option", ["--timeout", "--interval"])
@@ -152,4 +152,4 @@ def test_a_token_goes_nowhere_where_the_address_is_empty(tmp_path: Path, empty: 
             timeout=60,
         )
         assert done.returncode == code, done.stderr
-        assert ("FSBENCH_URL is set and empty" in done.stderr) == (code == 2)
+        assert ("FSBENCH_URL is empty" in done.stderr) == (code == 2)

@@ -133,7 +133,7 @@ def test_a_kernel_that_fails_twice_is_passed_over(search: Callable[..., list[Run
 def test_an_end_that_fails_is_said(search: Callable[..., list[Run]]) -> None:
     search()
     run_to_its_end("6.10.0", lost="6.1.0")
-    assert Race.objects.get().conclusion.startswith("k6.1.0 could not be measured any more: ")
+    assert Race.objects.get().conclusion.startswith("k6.1.0 failed to measure: ")
 
 
 def test_a_cancelled_one_says_how_far_it_came(search: Callable[..., list[Run]], ann: User) -> None:

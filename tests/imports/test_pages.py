@@ -228,7 +228,7 @@ def test_columns_that_nothing_reads_are_left_out_with_a_tick(signed_in: Client) 
     where = upload(signed_in, data)["Location"]
     text = signed_in.get(where).content.decode()
     assert "Column &quot;mood&quot; is not one that fsbench keeps." in text
-    assert "columns “mood”, “&lt;b&gt;”</span>" in text
+    assert "columns\n  “mood”, “&lt;b&gt;”</span>" in text
     assert 'name="ignore-all" value="1">Import 1 run\n  without 2 columns</button>' in text
     file = ImportFile.objects.get()
     form = {"study": "Lab", "strict": "false", f"unread-{file.pk}": '["mood", "<b>"]'}

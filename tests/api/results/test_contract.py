@@ -57,6 +57,8 @@ CALLS = {
     ("patch", "/api/v1/studies/{slug}/access"),
     ("get", "/api/v1/studies/{slug}/report.pdf"),
     ("get", "/api/v1/studies/{slug}/{table}.{suffix}"),
+    ("get", "/api/v1/studies/{slug}/sealed.zip"),
+    ("get", "/api/v1/keys"),
     ("get", "/api/v1/series"),
     ("get", "/api/v1/series/{series_id}"),
     ("get", "/api/v1/comparison"),

@@ -146,7 +146,7 @@ def test_ageing_that_cannot_be_is_refused(bad: dict[str, int], words: str) -> No
 
 def test_written_twice_is_two_passes_of_the_same_command() -> None:
     twice = Preparation(precondition=True, precondition_twice=True)
-    assert twice.words() == ["Writing twice"]
+    assert twice.words() == ["written twice"]
     assert twice.stored() == {"precondition": True, "precondition_twice": True}
     steps = run_commands(
         *("ext4", {}, MATRIX, "/dev/x", MOUNT_POINT, True), preparation=twice, size_bytes=100 * MIB

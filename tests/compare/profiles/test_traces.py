@@ -43,7 +43,7 @@ def test_pasted_text_is_read_as_well(client):
     ("sent", "words"),
     [
         ({}, "Choose a file, or paste"),
-        ({"text": "fio version 2 iolog\nbad\n"}, "Line 2: it is no action"),
+        ({"text": "fio version 2 iolog\nbad\n"}, "Line 2: it is not an action"),
         ({"text": "operation,block,count\nread,8k,1\n", "file": "huge"}, "The size of files is"),
         ({"text": "operation,block,count\nread,8k,1\n", "by": "time"}, "says no times here"),
     ],

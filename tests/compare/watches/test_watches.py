@@ -249,7 +249,7 @@ class TestWhatIsTold:
         monkeypatch.setattr(watching, "_read_line", fail)
         assert len(watching.run_maintenance()) == 1
         broken.refresh_from_db()
-        assert "could not be judged: ValueError" in broken.problem
+        assert "could not judge the line: ValueError" in broken.problem
 
     def test_paused_and_inactive_accounts_are_told_nothing(self, ada, line):
         watch = watched(ada, line)

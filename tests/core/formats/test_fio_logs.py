@@ -101,7 +101,7 @@ def test_what_is_cut_off_or_no_log() -> None:
     assert "line 12: The last line has no end" in " ".join(map(str, result.warnings))
     assert [len(value.samples) for value in result.values] == [6, 5]
     assert {value.test for value in result.values} == {"j.2_read_bw_log", "j.2_write_bw_log"}
-    with pytest.raises(UnreadableFile, match="no direction"):
+    with pytest.raises(UnreadableFile, match="not a direction"):
         parse("j_bw.1.log", b"1, 2, 7, 0, 0\n")
     with pytest.raises(UnreadableFile):
         parse("numbers.txt", data)

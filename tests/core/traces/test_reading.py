@@ -204,9 +204,9 @@ def test_a_histogram_may_say_shares_and_begin_with_a_byte_order_mark():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (b"", "Line 1: this is none of the formats"),
-        (b"hello\nworld\n", "Line 1: this is none of the formats"),
-        (b"\x07\x65\x61\x00\x00", "no text: blktrace's own files go through blkparse"),
+        (b"", "Line 1: this is not a format"),
+        (b"hello\nworld\n", "Line 1: this is not a format"),
+        (b"\x07\x65\x61\x00\x00", "is not text: blktrace's own files go through blkparse"),
         (
             b"fio version 3 iolog\nx read 0 4096\n",
             "Line 2: a line of version 3 begins with its time",

@@ -129,7 +129,7 @@ def test_what_another_process_has_made_stays(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_limit_that_cannot_be_set_is_told_and_leaves_nothing(tmp_path: Path) -> None:
     limited = control_groups.of_run("test groups", 9, [str(tmp_path)], {"read_bps": 1}, None)
-    with pytest.raises(control_groups.GroupProblem, match="no block device"), limited:
+    with pytest.raises(control_groups.GroupProblem, match="not a block device"), limited:
         pass
     assert leftover_groups() == []
 

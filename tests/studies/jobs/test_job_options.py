@@ -77,7 +77,7 @@ def test_what_is_no_such_value_is_told_at_its_place(spec: Callable[..., JobSpec]
     [
         (
             {"precondition_twice": True},
-            "What is written twice is written: say {precondition}, too.",
+            "Writing twice needs {precondition}: add it.",
         ),
         (
             {"age_rounds": 2},

@@ -56,7 +56,7 @@ def test_no_rule_counts_it(tracing_lun: Lun, spec: Callable[..., JobSpec]) -> No
 @pytest.mark.parametrize(
     ("tracers", "words"),
     [
-        (("nosuch",), "no tracer"),
+        (("nosuch",), "not a tracer"),
         (("requests", "requests"), "more than once"),
     ],
 )

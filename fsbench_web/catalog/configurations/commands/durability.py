@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from fsbench_web.catalog.configurations.commands.filesystem import mkfs_command, mount_command
-from fsbench_web.catalog.configurations.filesystems import filesystem as find_filesystem
+from fsbench_web.catalog.configurations.filesystems import ALL
 from fsbench_web.catalog.configurations.networks import network_of
 from fsbench_web.catalog.configurations.planned import PlannedCommand
 from fsbench_web.core.workloads import MOUNT_POINT
@@ -36,7 +36,9 @@ def problems(
     filesystem: str, options: Mapping[str, object], is_alone: bool, size_bytes: int | None
 ) -> Iterator[str]:
     """Why crash points of it cannot be tried. ``is_alone``: on one LUN, journal and all."""
-    spec = find_filesystem(filesystem)
+    spec = ALL.get(filesystem)
+    if spec is None:
+        return  # the configuration itself is refused
     if filesystem not in CHECKS:
         known = ", ".join(CHECKS)
         yield f"Crash points need a check that changes nothing, and {spec.name} has none: {known}."
