@@ -101,6 +101,12 @@ def test_which_configurations_can_be_tried(
     assert len(list(problems(filesystem, options, is_alone, size_bytes))) == count
 
 
+def test_an_unknown_file_system_is_refused_by_its_own_name(crash_spec: MakeSpec) -> None:
+    with pytest.raises(JobRefused) as refused:
+        planned(crash_spec(configurations=(ConfigurationSpec("ª", {}, "none"),)))
+    assert "crash_points" not in refused.value.by_part
+
+
 def first_run(spec: JobSpec, ann: User) -> Run:
     numbers = [run.pk for run in submit(spec, "disk1", ann)]
     runs = Run.objects.filter(pk__in=numbers, series__configuration__filesystem="ext4")
