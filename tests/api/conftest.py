@@ -15,6 +15,7 @@ from fsbench_web.catalog.workers.announce import LunAnnouncement, WorkerAnnounce
 from fsbench_web.compare.exports.formats import FORMATS
 from fsbench_web.compare.permalinks import records
 from fsbench_web.compare.selection.spec import ComparisonSpec
+from fsbench_web.imports.sealed import keys
 from fsbench_web.imports.sources import Target, unpack
 from fsbench_web.imports.uploads import store_upload
 from fsbench_web.studies.models import Run, RunState, Study, Trigger
@@ -134,6 +135,7 @@ def arguments(db: None, is_well: None) -> dict[str, Any]:
 def one_of_everything() -> dict[str, Any]:
     """Of each kind, by the names of addresses, and a token that may do all."""
     admin = person(Role.ADMINISTRATOR, "ada")
+    keys.ensure()  # as the first start does
     announced("bench-1")
     HardwareProfile.objects.create(slug="array", name="Array", facts=[["CPU", "8"]])
     fields = {"study": "lab", "filesystem": "ext4", "configuration": "ext4"}

@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 
 from fsbench_web.core.scoring.ceilings import read_probe
+from fsbench_web.core.scoring.shares import Share
 from fsbench_web.studies.models import Job, LunProbe, Run, RunState
 from runner.agent.preparation import probe
 from runner.execution import planning
@@ -79,7 +80,8 @@ def test_the_first_run_of_a_block_measures_the_lun_and_all_are_set_against_it(
     assert second.series.scores.get(test="mkfs").share is None
     page = client.get(f"/runs/{second.pk}/").content.decode()
     assert "The LUN without a file system" in page
-    assert "% of the LUN" in page
+    shown = Share(**score.share).short  # a busy machine's ceiling may be unreliable
+    assert shown in page
     assert f'before\n    <a href="/runs/{first.pk}/">' in page
 
 
