@@ -41,7 +41,8 @@ def _value(collector: Collector, line: str, number: int) -> None:
     elif load is None:
         collector.refuse(number, "A load is names in small letters with whole numbers.")
     else:
-        collector.add(test_name(entry["fsbench"]), value, unit, number, load=load)
+        collector.load = load
+        collector.add(test_name(entry["fsbench"]), value, unit, number)
 
 
 def _load(load: Any) -> str | None:

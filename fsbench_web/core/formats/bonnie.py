@@ -78,7 +78,7 @@ def _old_row(collector: Collector, row: list[str], line: int, *, is_named: bool)
     else:
         collector.begin([f"size {row[1]}"[:200]])
         rates, files = row[2:14], []
-    _add_values(collector, rates, files, [], line, "", row[0] if is_named else "")
+    _add_values(collector, rates, files, [], line, row[0] if is_named else "")
 
 
 def _new_row(
@@ -103,8 +103,8 @@ def _new_row(
     named_settings += zip(_SEEKS, row[7:first], strict=False)
     named_settings += zip(_SETUP, setup, strict=True)
     collector.begin([", ".join(f"{name} {text}" for name, text in named_settings if text)[:200]])
-    load = load_text(processes=concurrency)
-    _add_values(collector, rates, files, row[first + 29 :], line, load, row[2] if is_named else "")
+    collector.load = load_text(processes=concurrency)
+    _add_values(collector, rates, files, row[first + 29 :], line, row[2] if is_named else "")
 
 
 def _add_values(
@@ -113,7 +113,6 @@ def _add_values(
     files: list[str],
     latencies: list[str],
     line: int,
-    load: str,
     machine: str,
 ) -> None:
     """Rates stand at every second place, with the CPU load behind them."""
@@ -121,7 +120,7 @@ def _add_values(
     tests += [(name, "ops/s", text) for name, text in zip(_FILES, files[::2], strict=False)]
     for name, unit, text in tests:
         if _is_measured(collector, name, text, line):
-            collector.add(f"bonnie_{name}", text, unit, line, load=load, hardware=machine)
+            collector.add(f"bonnie_{name}", text, unit, line, hardware=machine)
     names = [*(name for name, _ in _RATES), *_FILES]
     for name, text in zip(names, latencies, strict=False):
         if _is_measured(collector, f"{name} latency", text, line):
@@ -131,7 +130,7 @@ def _add_values(
                 collector.warn(line, f"{test}: {quoted(text)} is not a time such as 293us.")
                 continue
             times = _MICROSECONDS[parts[2]]
-            collector.add(test, parts[1], "µs", line, times=times, load=load, hardware=machine)
+            collector.add(test, parts[1], "µs", line, times=times, hardware=machine)
 
 
 def _is_measured(collector: Collector, name: str, text: str, line: int) -> bool:

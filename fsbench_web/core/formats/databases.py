@@ -71,11 +71,11 @@ def parse_pgbench(lines: list[str], collector: Collector) -> ParsedResult:
     for run in runs:
         collector.refuse_other_settings(run.line, (run.settings, run.counts))
         collector.begin()
-        load = load_text(**run.counts)
+        collector.load = load_text(**run.counts)
         for name, text, unit, line in run.values:
             samples = run.progress if name == "tps" else []
             test = test_name("pgbench", run.kind, name)
-            collector.add(test, text, unit, line, load=load, samples=samples)
+            collector.add(test, text, unit, line, samples=samples)
         for line, text in run.lost:
             collector.warn(line, f'pgbench says "{text[:80]}".')
     if runs:

@@ -69,9 +69,9 @@ def parse(lines: list[str], collector: Collector) -> ParsedResult:
     for run in runs:
         collector.refuse_other_settings(run.line, (run.settings, run.counts))
         collector.begin()
-        load = load_text(**run.counts)
+        collector.load = load_text(**run.counts)
         for name, text, unit, line in run.values:
-            collector.add(test_name("diskspd", name), text, unit, line, load=load)
+            collector.add(test_name("diskspd", name), text, unit, line)
     if runs:
         result.modes = tuple(dict.fromkeys(runs[0].settings))
         result.command = runs[0].command[:2000]
@@ -183,11 +183,11 @@ def parse_crystaldiskmark(lines: list[str], collector: Collector) -> ParsedResul
 def _row(collector: Collector, row: re.Match[str], section: str, line: int) -> None:
     pattern, size, unit, queue, threads, rate, iops, latency = row.groups()
     name = ("crystaldiskmark", _PATTERNS[pattern], f"{size}{unit}", section)
-    load = load_text(iodepth=int(queue), threads=int(threads))
+    collector.load = load_text(iodepth=int(queue), threads=int(threads))
     for kind, text, unit_of in (
         ("throughput", rate, "MB/s"),
         ("iops", iops, "ops/s"),
         ("latency", latency, "µs"),
     ):
         if text:
-            collector.add(test_name(*name, kind), text, unit_of, line, load=load)
+            collector.add(test_name(*name, kind), text, unit_of, line)

@@ -54,17 +54,13 @@ def parse_dbench(lines: list[str], collector: Collector) -> ParsedResult:
             ended += 1
             collector.begin(filter(None, (running_with, *_SYNC.findall(end[2]))))
             clients = _CLIENTS.search(end[2])
-            load = load_text(clients=int(clients[1]) if clients else None)
+            collector.load = load_text(clients=int(clients[1]) if clients else None)
             for name, average, longest, row_line in rows:
-                collector.add(
-                    test_name("dbench", name, "latency"), average, "ms", row_line, load=load
-                )
-                collector.add(
-                    test_name("dbench", name, "max_latency"), longest, "ms", row_line, load=load
-                )
-            collector.add("dbench_throughput", end[1], "MB/s", line_number, load=load)
+                collector.add(test_name("dbench", name, "latency"), average, "ms", row_line)
+                collector.add(test_name("dbench", name, "max_latency"), longest, "ms", row_line)
+            collector.add("dbench_throughput", end[1], "MB/s", line_number)
             if (longest_of_all := _MAX.search(end[2])) is not None:
-                collector.add("dbench_max_latency", longest_of_all[1], "ms", line_number, load=load)
+                collector.add("dbench_max_latency", longest_of_all[1], "ms", line_number)
             rows, in_table = [], False
     if started > ended:
         collector.lose(len(lines), "The last run did not end: what it measured is missing.")
@@ -111,7 +107,7 @@ def parse_filebench(lines: list[str], collector: Collector) -> ParsedResult:
             rate, reads, writes, data, cpu, latency = summary.groups()
             # Threads of several kinds, or of several processes, are no one number.
             thread_count = threads[0] if len(threads) == 1 and instances in ([], [1]) else None
-            load = load_text(threads=thread_count)
+            collector.load = load_text(threads=thread_count)
             for name, text, unit in (
                 ("ops", rate, "ops/s"),
                 ("reads", reads, "ops/s"),
@@ -122,7 +118,7 @@ def parse_filebench(lines: list[str], collector: Collector) -> ParsedResult:
             ):
                 if text is not None:
                     test = test_name("filebench", personality, name)
-                    collector.add(test, text, unit, line_number, load=load)
+                    collector.add(test, text, unit, line_number)
             threads, instances, settings = [], [], []
         elif _STARTED.search(line):
             collector.refuse(line_number, "The summary of filebench is cut off or was changed.")
@@ -153,10 +149,10 @@ def parse_aim7(lines: list[str], collector: Collector) -> ParsedResult:
             in_table = True
         elif in_table and (row := _AIM7_ROW.fullmatch(line)) is not None:
             tasks, jobs, _, real, cpu = row.groups()
-            load = load_text(tasks=int(tasks))
-            collector.add("aim7_jobs", jobs, "jobs/min", number, load=load)
-            collector.add("aim7_real", real, "s", number, load=load)
-            collector.add("aim7_cpu", cpu, "s", number, load=load)
+            collector.load = load_text(tasks=int(tasks))
+            collector.add("aim7_jobs", jobs, "jobs/min", number)
+            collector.add("aim7_real", real, "s", number)
+            collector.add("aim7_cpu", cpu, "s", number)
         elif in_table and _UNFINISHED.fullmatch(line):
             # AIM7 prints the number of tasks first, and the rest when they have ended.
             collector.lose(number, f"The row of {quoted(line)} tasks was not finished.")

@@ -166,8 +166,8 @@ def parse_fs_mark(lines: list[str], collector: Collector) -> ParsedResult:
             in_table, calls = True, re.findall("(?<![A-Z])[A-Z]++(?= )", title[1])
         elif in_table and (row := _ROW.match(line)) is not None:
             collector.begin(settings)
-            load = load_text(threads=threads)
-            collector.add("fs_mark_files", row[1], "files/s", line_number, load=load)
+            collector.load = load_text(threads=threads)
+            collector.add("fs_mark_files", row[1], "files/s", line_number)
             words = [row[2], *row[3].split()]
             if line_number == len(lines):
                 collector.warn(line_number, cut_off(words.pop()))
@@ -175,13 +175,13 @@ def parse_fs_mark(lines: list[str], collector: Collector) -> ParsedResult:
                 message = f"The row has {len(words) + 4} fields of {5 + 3 * len(calls)}."
                 collector.warn(line_number, message)
             if words:
-                collector.add("fs_mark_app_overhead", words[0], "µs", line_number, load=load)
+                collector.add("fs_mark_app_overhead", words[0], "µs", line_number)
             for place, call in enumerate(calls):
                 times = words[1 + 3 * place : 4 + 3 * place]
                 # 0 0 0 is a call that was not made.
                 for kind, text in zip(_KINDS, times if {*times} != {"0"} else (), strict=False):
                     test = test_name("fs_mark", call, kind)
-                    collector.add(test, text, "µs", line_number, load=load)
+                    collector.add(test, text, "µs", line_number)
     return collector.finish("fs_mark's table is there, and no row in it: the run did not end.", 1)
 
 
@@ -201,7 +201,7 @@ def parse_filemark(lines: list[str], collector: Collector) -> ParsedResult:
     result = collector.result
     root = next(documents(lines, _START))
     threads = root.number("threads")
-    load = load_text(threads=int(number(threads.text) or 0) or None if threads else None)
+    collector.load = load_text(threads=int(number(threads.text) or 0) or None if threads else None)
     if (files := root.number("files")) is not None:
         result.modes = (f"files {files.text}",)
     samples = root.get("samples")
@@ -216,7 +216,7 @@ def parse_filemark(lines: list[str], collector: Collector) -> ParsedResult:
     ):
         if (rate := root.number(key)) is not None:
             test_samples = rates if key == "transactions_per_s" else []
-            collector.add(test, rate.text, unit, rate.line, load=load, samples=test_samples)
+            collector.add(test, rate.text, unit, rate.line, samples=test_samples)
     if root.get("is_sure") is False:
         width = root.number("half_width_percent")
         collector.warn(

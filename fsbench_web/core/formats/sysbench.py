@@ -227,7 +227,7 @@ def parse_fileio(lines: list[str], collector: Collector) -> ParsedResult:
             continue
         has_end = run.has_end
         collector.begin([*run.settings, *run.options])
-        load = load_text(threads=run.threads)
+        collector.load = load_text(threads=run.threads)
         places = {"read_throughput": (0,), "written_throughput": (1,), "fsyncs": (2,)}
         samples = _samples(run, places)
         for name, text, unit, times, line in run.values:
@@ -237,7 +237,7 @@ def parse_fileio(lines: list[str], collector: Collector) -> ParsedResult:
                 result.complete = False
                 continue
             test_samples = samples.get(name, [])
-            collector.add(test, text, unit, line, times=times, load=load, samples=test_samples)
+            collector.add(test, text, unit, line, times=times, samples=test_samples)
     if not result.complete:
         collector.warn(len(lines), "A run of sysbench did not end: what it measured is missing.")
     elif not has_end:
@@ -349,7 +349,7 @@ def _line(run: _Run, line: str, line_number: int) -> None:
 
 
 def _values(collector: Collector, run: _Run) -> None:
-    load = load_text(threads=run.threads)
+    collector.load = load_text(threads=run.threads)
     if not run.is_known:
         collector.warn(
             run.line,
@@ -364,10 +364,10 @@ def _values(collector: Collector, run: _Run) -> None:
     samples = _samples(run, places)
     for name, text, unit, _, line in run.values:
         test = test_name("sysbench", run.test, name)
-        collector.add(test, text, unit, line, load=load, samples=samples.get(name, []))
+        collector.add(test, text, unit, line, samples=samples.get(name, []))
     # Of a test that runs for a given time the time is not a measurement.
     if run.total_time is not None and not rates:
         text, line = run.total_time
-        collector.add(test_name("sysbench", run.test, "total_time"), text, "s", line, load=load)
+        collector.add(test_name("sysbench", run.test, "total_time"), text, "s", line)
     for line, text in run.errors:
         collector.warn(line, f'sysbench counted "{text[:80]}".')

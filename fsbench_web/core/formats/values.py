@@ -156,9 +156,14 @@ def numbered_repeats(blocks: Sequence[Sequence[ParsedValue]]) -> list[ParsedValu
 
 @dataclass
 class Collector:
-    """The values of a file as they are found; ``is_steady`` is of the values added next."""
+    """The values of a file as they are found.
+
+    ``load``, ``sizes`` (in KB) and ``is_steady`` are of the values added next.
+    """
 
     result: ParsedResult
+    load: str = ""
+    sizes: tuple[int | None, int | None] = (None, None)
     is_steady: bool | None = None
     problems: list[Problem] = field(default_factory=list)
     _blocks: list[list[ParsedValue]] = field(default_factory=lambda: [[]])
@@ -170,6 +175,7 @@ class Collector:
 
     def begin(self, settings: Iterable[str] = ()) -> None:
         """Begin a further report, made with ``settings``: what it measures again is a repeat."""
+        self.load, self.sizes = "", (None, None)
         self._blocks.append([])
         self._settings.append(())
         self.made_with(settings)
@@ -190,14 +196,12 @@ class Collector:
         line: int,
         *,
         times: Decimal | int = 1,
-        load: str = "",
-        sizes: tuple[int | None, int | None] = (None, None),
         samples: Sequence[float] = (),
         configuration: str = "",
         filesystem: str = "",
         hardware: str = "",
     ) -> None:
-        """Keep the number ``text`` times a factor, in ``unit``; ``sizes`` are in KB.
+        """Keep the number ``text`` times a factor, in ``unit``.
 
         A printed 0 is nothing measured, or less than the tool can print: it stays missing.
         """
@@ -212,7 +216,7 @@ class Collector:
         elif self._count >= MAX_VALUES:
             self._too_much(line)
         else:
-            record_kb, file_kb = sizes
+            record_kb, file_kb = self.sizes
             self._count += 1
             self._blocks[-1].append(
                 ParsedValue(
@@ -222,7 +226,7 @@ class Collector:
                     value=value,
                     unit=unit,
                     line=line,
-                    load=load,
+                    load=self.load,
                     samples=tuple(samples) if max(samples, default=0) <= most else (),
                     configuration=configuration,
                     filesystem=filesystem,

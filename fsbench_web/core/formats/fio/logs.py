@@ -84,18 +84,18 @@ def parse(name: str, lines: list[str], beside: Beside = NOTHING_BESIDE) -> Parse
         job = f"{job}.{int(match['process'])}"
     result = ParsedResult(FORMAT, "fio")
     collector = Collector(result)
-    job, load = _named(result, job, logged_by(beside, match["job"], match["kind"]))
+    job, collector.load = _named(result, job, logged_by(beside, match["job"], match["kind"]))
     if lines[-1].strip():
         collector.lose(len(lines), "The last line has no end: it may be cut off, and is not read.")
     whole_lines = [
         (number, line) for number, line in enumerate(lines[:-1], start=1) if line.strip()
     ]
     if recognises_histogram(lines):
-        _histograms(collector, job, load, whole_lines)
+        _histograms(collector, job, whole_lines)
     elif match["kind"].endswith("hist"):
         collector.refuse(1, "The file is called as a histogram log, and its lines have no bins.")
     else:
-        _values(collector, job, load, match["kind"], whole_lines)
+        _values(collector, job, match["kind"], whole_lines)
     return collector.finish("The log has no values.", 1)
 
 
@@ -125,9 +125,7 @@ class _Series:
     bins: list[list[int]] = field(default_factory=list)
 
 
-def _values(
-    collector: Collector, job: str, load: str, kind: str, lines: Sequence[tuple[int, str]]
-) -> None:
+def _values(collector: Collector, job: str, kind: str, lines: Sequence[tuple[int, str]]) -> None:
     rows = [(number, line.split(", ")) for number, line in lines]
     for number, row in rows:
         if len(row) < 4:
@@ -174,7 +172,6 @@ def _values(
             f"{mean:.12f}",
             unit,
             series.line,
-            load=load,
             samples=_samples(collector, series.values, series.line),
         )
         message = f"{len(series.values):,} values are logged for {direction}: their mean is kept."
@@ -215,9 +212,7 @@ def _samples(collector: Collector, values: Sequence[float], line: int) -> list[f
     return []
 
 
-def _histograms(
-    collector: Collector, job: str, load: str, lines: Sequence[tuple[int, str]]
-) -> None:
+def _histograms(collector: Collector, job: str, lines: Sequence[tuple[int, str]]) -> None:
     by_direction: dict[str, _Series] = {}
     widths = set()
     for number, line in lines:
@@ -241,25 +236,18 @@ def _histograms(
         if not measured:
             collector.warn(series.line, f"No {direction} is in any bin; it stays missing.")
             continue
+        load, test = collector.load, test_name(job, direction, "clat_hist")
         for percent in _PERCENTILES:
             collector.add(
                 test_name(job, direction, "clat_hist", f"p{percent}"),
                 f"{percentile(merged, percent, coarse):.1f}",
                 unit,
                 series.line,
-                load=load,
                 samples=[percentile(bins, percent, coarse) for bins in measured],
             )
-        collector.add_distribution(
-            distribution(
-                test_name(job, direction, "clat_hist"),
-                load,
-                unit,
-                ((int(middle(place, coarse)), count) for place, count in enumerate(merged)),
-            )
-        )
+        counts = ((int(middle(place, coarse)), count) for place, count in enumerate(merged))
+        collector.add_distribution(distribution(test, load, unit, counts))
         intervals = list(zip(series.times_ms, series.bins, strict=True))
-        test = test_name(job, direction, "clat_hist")
         if (logged := of_intervals(intervals, test, load, unit, coarse)) is not None:
             collector.result.over_time.append(logged)
         collector.warn(

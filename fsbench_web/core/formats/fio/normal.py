@@ -501,10 +501,10 @@ def _report(collector: Collector, report: _Report, varying: dict[str, set[str]])
             collector.lose(job.line, f"fio says that {job.name} ended with error {job.error}.")
         if len(job.plans) > 1:
             collector.warn(job.line, several_jobs(job.name, [plan.name for plan in job.plans]))
-        load = load_text(iodepth=job.iodepth, jobs=at_once[_processes_of(job)])
+        collector.load = load_text(iodepth=job.iodepth, jobs=at_once[_processes_of(job)])
         if job.identity is not None:
-            load = job.identity.load
-        _values(collector, test, job, load)
+            collector.load = job.identity.load
+        _values(collector, test, job)
 
 
 def _processes_of(job: _Job) -> tuple[str, str, str, str]:
@@ -512,7 +512,7 @@ def _processes_of(job: _Job) -> tuple[str, str, str, str]:
     return job.host, job.name, job.group, job.plans[0].name if job.is_one_of_several else ""
 
 
-def _values(collector: Collector, test: str, job: _Job, load: str) -> None:
+def _values(collector: Collector, test: str, job: _Job) -> None:
     unit = time_unit(collector.result.tool_version)
     seen: set[str] = set()
     for value in job.values:
@@ -526,4 +526,4 @@ def _values(collector: Collector, test: str, job: _Job, load: str) -> None:
             value_unit = unit
             times = (_MICROSECONDS if unit == "µs" else _NANOSECONDS)[value.unit]
         test_kind = f"{test}_{value.kind}"
-        collector.add(test_kind, value.text, value_unit, value.line, times=times, load=load)
+        collector.add(test_kind, value.text, value_unit, value.line, times=times)

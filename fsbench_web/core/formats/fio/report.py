@@ -170,11 +170,11 @@ def parse(
         own_loads = dict.fromkeys(job.load for job in document.jobs)
         if len(own_loads) > 1 and len(loads) > 1:
             different |= own_loads
-        load = next(iter(own_loads)) if len(own_loads) == 1 else ""
+        collector.load = next(iter(own_loads)) if len(own_loads) == 1 else ""
         # The disk is of all jobs of a report: of one job it is what this one did.
         is_one = len(document.jobs) == 1 and document.jobs[0].identity is not None
         disk = (costs, "disk_util") if is_one else ("fio_disk_util", *different)
-        _disk(collector, document, test_name(*disk), load)
+        _disk(collector, document, test_name(*disk))
     result.modes = tuple(modes)
     return collector.finish("This is fio's JSON, and no job in it did any I/O.")
 
@@ -282,33 +282,33 @@ def _printed_at_s(root: JsonObject) -> float | None:
 
 def _job(collector: Collector, name: str, job: _Job) -> str:
     """Read a job; the name that its costs are kept by. ``name``: its own, or its stem."""
-    load = job.load
+    collector.load = job.load
     error = job.entry.number("error")
     if error is not None and float(error.text) != 0:
         collector.lose(error.line, f"fio says that {job.name} ended with error {error.text}.")
     collector.is_steady = _verdict(job.entry)
     directions = [
-        direction for direction in _DIRECTIONS if _direction(collector, name, direction, job, load)
+        direction for direction in _DIRECTIONS if _direction(collector, name, direction, job)
     ]
     if not directions and not (error is not None and float(error.text)):
         collector.warn(job.entry.line, f"Job {job.name} did no I/O: nothing of it is kept.")
     # Of several directions fio looks at the sum.
     window_name = test_name(name, *directions) if len(directions) == 1 else name
-    _add_window(collector, window_name, job.entry, load)
+    _add_window(collector, window_name, job.entry)
     collector.is_steady = None
     if job.identity is not None:
         name = window_name  # reads and writes have one stem
     for key in ("usr_cpu", "sys_cpu"):
         # fio 2 and 3 print them of every job, also of one that did nothing.
         if (cpu := job.entry.number(key)) is not None and float(cpu.text) > 0:
-            collector.add(test_name(name, key), cpu.text, "% CPU", cpu.line, load=load)
+            collector.add(test_name(name, key), cpu.text, "% CPU", cpu.line)
     latency = job.entry.object("sync").object("lat_ns")
     longest = latency.number("max")
     if longest is not None and _is_longer_than_job(longest, job.entry):
         message = "fio reports a sync longer than the job. Its sync latencies stay missing."
         collector.warn(longest.line, f"{job.name}: {message}")
     elif not job.entry.object("sync").is_zero("total_ios"):
-        _latency(collector, test_name(name, "sync_lat"), latency, "ns", load)
+        _latency(collector, test_name(name, "sync_lat"), latency, "ns")
     return name
 
 
@@ -318,7 +318,7 @@ def _is_longer_than_job(latency: Number, entry: JsonObject) -> bool:
     return 0 < LONGER_THAN_JOB * 1e6 * runtime_ms < float(latency.text)
 
 
-def _direction(collector: Collector, name: str, direction: str, job: _Job, load: str) -> bool:
+def _direction(collector: Collector, name: str, direction: str, job: _Job) -> bool:
     """Rates and latencies of reads, writes or trims; False where none were done."""
     side = _side(job.entry, direction)
     if side is None:
@@ -328,11 +328,11 @@ def _direction(collector: Collector, name: str, direction: str, job: _Job, load:
         if (rate := side.number(key)) is not None:
             test = test_name(name, direction, key)
             samples = [rates[place] for rates in intervals]
-            collector.add(test, rate.text, unit, rate.line, load=load, samples=samples)
+            collector.add(test, rate.text, unit, rate.line, samples=samples)
     for kinds in (_LATENCIES, _TOTALS):
         for key, (kind, unit) in kinds.items():
             if (latency := side.object(key)) and not latency.is_zero("N"):
-                _latency(collector, test_name(name, direction, kind), latency, unit, load)
+                _latency(collector, test_name(name, direction, kind), latency, unit)
                 break
     return True
 
@@ -342,12 +342,12 @@ def _side(entry: JsonObject, direction: str) -> JsonObject | None:
     return None if not side or side.is_zero("total_ios") or side.is_zero("io_bytes") else side
 
 
-def _disk(collector: Collector, document: _Document, test: str, load: str) -> None:
+def _disk(collector: Collector, document: _Document, test: str) -> None:
     """How busy the disk was, if it is one. It has no name: devices of a LUN change."""
     disks = document.root.objects("disk_util")
     busy = disks[0].number("util") if len(disks) == 1 else None
     if busy is not None and float(busy.text) > 0:
-        collector.add(test, busy.text, "% of time", busy.line, load=load)
+        collector.add(test, busy.text, "% of time", busy.line)
 
 
 def _intervals(job: _Job, direction: str) -> list[tuple[float, float]]:
@@ -365,12 +365,12 @@ def _intervals(job: _Job, direction: str) -> list[tuple[float, float]]:
     return interval_rates(reports)
 
 
-def _latency(collector: Collector, name: str, latency: JsonObject, unit: str, load: str) -> None:
+def _latency(collector: Collector, name: str, latency: JsonObject, unit: str) -> None:
     if (mean := latency.number("mean")) is not None:
-        collector.add(f"{name}_mean", mean.text, unit, mean.line, load=load)
+        collector.add(f"{name}_mean", mean.text, unit, mean.line)
     if (longest := latency.number("max")) is not None:
-        collector.add(f"{name}_max", longest.text, unit, longest.line, load=load)
-    _distribution(collector, name, latency, unit, load)
+        collector.add(f"{name}_max", longest.text, unit, longest.line)
+    _distribution(collector, name, latency, unit)
     percentiles = latency.object("percentile")
     texts: dict[str, set[str]] = {}
     for percent, value in percentiles:
@@ -386,20 +386,17 @@ def _latency(collector: Collector, name: str, latency: JsonObject, unit: str, lo
             message = f"{name}: the percentile {quoted(percent)} is given twice; it stays missing."
             collector.warn(value.line, message)
         elif re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,12})?", percent):
-            collector.add(
-                f"{name}_p{plain_percent(percent)}", value.text, unit, value.line, load=load
-            )
+            collector.add(f"{name}_p{plain_percent(percent)}", value.text, unit, value.line)
 
 
-def _distribution(
-    collector: Collector, name: str, latency: JsonObject, unit: str, load: str
-) -> None:
+def _distribution(collector: Collector, name: str, latency: JsonObject, unit: str) -> None:
     """Keep the bins of JSON+: their names are the middles of fio's bins in nanoseconds."""
     bins = latency.get("bins")
     if not isinstance(bins, Bins):
         return
     shortest, longest = latency.amount("min"), latency.amount("max")
-    collector.add_distribution(distribution(name, load, unit, bins.pairs(), shortest, longest))
+    found = distribution(name, collector.load, unit, bins.pairs(), shortest, longest)
+    collector.add_distribution(found)
 
 
 def _verdict(entry: JsonObject) -> bool | None:
@@ -408,7 +405,7 @@ def _verdict(entry: JsonObject) -> bool | None:
     return None if answer is None else answer != 0
 
 
-def _add_window(collector: Collector, name: str, entry: JsonObject, load: str) -> None:
+def _add_window(collector: Collector, name: str, entry: JsonObject) -> None:
     """Keep the means of the steady window (bytes/s), with its seconds as samples."""
     if not _verdict(entry):
         return
@@ -419,7 +416,7 @@ def _add_window(collector: Collector, name: str, entry: JsonObject, load: str) -
             continue
         seconds = [value * float(times) for value in _numbers(data.get(kind))]
         test = test_name(name, f"steady_{kind}")
-        collector.add(test, mean.text, unit, mean.line, times=times, load=load, samples=seconds)
+        collector.add(test, mean.text, unit, mean.line, times=times, samples=seconds)
 
 
 def _numbers(values: Json) -> list[float]:

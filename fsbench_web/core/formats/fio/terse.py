@@ -174,9 +174,9 @@ def _is_block(block: list[str]) -> bool:
 
 
 def _keep(collector: Collector, job: _Job) -> None:
-    name, load, unit = job.name, "", "µs"
+    name, unit = job.name, "µs"
     if job.identity is not None:
-        name, load = job.identity.stem, job.identity.load
+        name, collector.load = job.identity.stem, job.identity.load
         unit = time_unit(collector.result.tool_version)
     if job.block_size is None:
         message = (
@@ -188,20 +188,16 @@ def _keep(collector: Collector, job: _Job) -> None:
         # Total KB, rate, (operations a second,) runtime; min, max, mean, deviation of slat and
         # clat.
         if block[0] != "0":
-            _keep_block(collector, test_name(name, direction), load, block, job.line, unit)
+            _keep_block(collector, test_name(name, direction), block, job.line, unit)
 
 
-def _keep_block(
-    collector: Collector, name: str, load: str, block: list[str], line: int, unit: str
-) -> None:
-    add_time = partial(
-        collector.add, unit=unit, line=line, load=load, times=1000 if unit == "ns" else 1
-    )
-    collector.add(f"{name}_bw", block[1], "KB/s", line, load=load)
+def _keep_block(collector: Collector, name: str, block: list[str], line: int, unit: str) -> None:
+    add_time = partial(collector.add, unit=unit, line=line, times=1000 if unit == "ns" else 1)
+    collector.add(f"{name}_bw", block[1], "KB/s", line)
     has_iops = len(block) != _OLDEST_BLOCK
     latencies = 4 if has_iops else 3
     if has_iops:
-        collector.add(f"{name}_iops", block[2], "ops/s", line, load=load)
+        collector.add(f"{name}_iops", block[2], "ops/s", line)
     if block[latencies + 5] != "0":
         add_time(f"{name}_clat_mean", block[latencies + 6])
         for text in block[latencies + 8 : latencies + 8 + _LATENCIES]:

@@ -43,6 +43,7 @@ _TESTS = {
     "re-freaders": "refread",
 }
 _UNITS = {"kb/sec": "KB/s", "ops/sec": "ops/s"}
+_LOADS = {"process": "processes", "thread": "threads"}
 _LARGEST_RECORD_KB = 2**31 - 1
 
 
@@ -58,12 +59,10 @@ def _plain(line: str) -> str:
 
 @dataclass
 class _Test:
-    """The test of the current block, and its sizes."""
+    """The test of the current block."""
 
     name: str = ""
-    load: str = ""
     kind: str = "process"
-    sizes: tuple[int | None, int | None] = (None, None)
 
 
 @reads("iozone-throughput", "iozone", any_line(_starts))
@@ -109,12 +108,12 @@ def _line(collector: Collector, test: _Test, line: str, number: int) -> None:
         file_kb, record_kb = int(sizes[2]), int(sizes[3])
         fits = 0 < record_kb <= _LARGEST_RECORD_KB and file_kb > 0
         test.kind = sizes[1].lower()
-        test.sizes = (record_kb, file_kb) if fits else (None, None)
+        collector.sizes = (record_kb, file_kb) if fits else (None, None)
     elif (children := _CHILDREN.match(line)) is not None:
         side, count, title, text, unit = children.groups()
         name = title.strip().lower()
         test.name = _TESTS.get(name) or test_name(name)
-        test.load = _load(test.kind, int(count))
+        collector.load = load_text(**{_LOADS[test.kind]: int(count)})
         _keep(collector, test, "" if side == "Children see" else "parent", text, unit, number)
     elif test.name and (each := _EACH.match(line)) is not None:
         _keep(collector, test, each[1].lower(), each[2], each[3], number)
@@ -122,16 +121,5 @@ def _line(collector: Collector, test: _Test, line: str, number: int) -> None:
         collector.warn(number, f"{quoted(line)} is not known and is left out.")
 
 
-def _load(kind: str, count: int) -> str:
-    return load_text(threads=count) if kind == "thread" else load_text(processes=count)
-
-
 def _keep(collector: Collector, test: _Test, kind: str, text: str, unit: str, line: int) -> None:
-    collector.add(
-        test_name(test.name, kind),
-        text,
-        _UNITS.get(unit.lower(), "µs"),
-        line,
-        load=test.load,
-        sizes=test.sizes,
-    )
+    collector.add(test_name(test.name, kind), text, _UNITS.get(unit.lower(), "µs"), line)

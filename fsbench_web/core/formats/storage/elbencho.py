@@ -130,10 +130,11 @@ def parse(lines: list[str], collector: Collector) -> ParsedResult:
         result.command = result.command or run.command[:2000]
         result.modes = result.modes or settings
         collector.begin()
+        collector.load = load
         for operation, kind, text, unit, times, value_line in run.values:
             is_random = "--rand" in settings and operation in ("READ", "WRITE")
             test = test_name("elbencho", "random" if is_random else "", operation, kind)
-            collector.add(test, text, unit, value_line, times=times, load=load)
+            collector.add(test, text, unit, value_line, times=times)
     return collector.finish("elbencho's table is there, and no phase with a result.", len(lines))
 
 
@@ -251,20 +252,17 @@ def _fields(line: str, number: int) -> list[str]:
 
 
 def _row(collector: Collector, row: dict[str, str], line: int) -> None:
-    load = load_text(**{kind: count_of(row.get(key, "")) for kind, key in _LOADS.items()})
-    collector.begin(
-        [
-            *(f"{name} {row[name]}"[:200] for name in _SETTINGS if row.get(name)),
-            *_further_settings_of(row.get("command", "")),
-        ]
-    )
+    settings = [f"{name} {row[name]}"[:200] for name in _SETTINGS if row.get(name)]
+    collector.begin([*settings, *_further_settings_of(row.get("command", ""))])
+    collector.load = load_text(**{kind: count_of(row.get(key, "")) for kind, key in _LOADS.items()})
     operation = row["operation"]
     if row.get("random") == "1" and operation.upper() in ("READ", "WRITE", "RWMIX"):
         operation = f"random_{operation}"
     moves_data = any(
         row.get(f"{name} [{when}]") for name in ("IOPS", "MiB/s") for when in ("first", "last")
     )
-    sizes = _sizes(row.get("block size", ""), row.get("file size", ""), moves_data=moves_data)
+    sizes = row.get("block size", ""), row.get("file size", "")
+    collector.sizes = _sizes(*sizes, moves_data=moves_data)
     for column, text in row.items():
         match = _KEPT.fullmatch(column)
         # A phase that does not have a result leaves its field empty.
@@ -275,7 +273,7 @@ def _row(collector: Collector, row: dict[str, str], line: int) -> None:
         if "," in text:
             collector.warn(line, f"{test}: {quoted(text)} is not a number; it stays missing.")
             continue
-        collector.add(test, text, unit, line, load=load, sizes=sizes)
+        collector.add(test, text, unit, line)
 
 
 @reads("elbencho-json", "elbencho", every_sign(_MARK.search, _OF_PHASE), has_long_lines=True)
@@ -307,21 +305,23 @@ def parse_json(lines: list[str], collector: Collector) -> ParsedResult:
 
 
 def _phase(collector: Collector, root: JsonObject, config: JsonObject) -> None:
-    load = load_text(**{kind: count_of(config.text(key)) for kind, key in _JSON_LOADS.items()})
+    counts = {kind: count_of(config.text(key)) for kind, key in _JSON_LOADS.items()}
+    collector.load = load_text(**counts)
     operation = root.text("phase_type")
     if config.text("random_offsets") in ("1", "true") and operation in ("READ", "WRITE", "RWMIX"):
         operation = f"random_{operation}"
     trees = [root.object(key) for key in ("first_done", "last_done")]
     trees += [tree.object("rwmix_read") for tree in trees]
     moves_data = any(tree.text("iops") or tree.text("bytes/s") for tree in trees)
-    sizes = _sizes(config.text("block_size"), config.text("file_size"), moves_data=moves_data)
+    sizes = config.text("block_size"), config.text("file_size")
+    collector.sizes = _sizes(*sizes, moves_data=moves_data)
     for key, when in (("first_done", "first"), ("last_done", "last")):
         done = root.object(key)
         for side, tree in (("", done), ("read", done.object("rwmix_read"))):
             for name, (kind, unit, times) in _JSON_RATES.items():
                 if text := tree.text(name):
                     test = test_name("elbencho", operation, kind, side, when)
-                    collector.add(test, text, unit, done.line, times=times, load=load, sizes=sizes)
+                    collector.add(test, text, unit, done.line, times=times)
     latency = root.object("last_done").object("latency")
     for key, name in _JSON_LATENCIES.items():
         for side, tree in (
@@ -331,7 +331,7 @@ def _phase(collector: Collector, root: JsonObject, config: JsonObject) -> None:
             for end in ("min", "avg", "max"):
                 if text := tree.text(f"{end}_us"):
                     test = test_name("elbencho", operation, name, side, end)
-                    collector.add(test, text, "µs", latency.line, load=load, sizes=sizes)
+                    collector.add(test, text, "µs", latency.line)
 
 
 def _sizes(block: str, size: str, *, moves_data: bool) -> tuple[int | None, int | None]:

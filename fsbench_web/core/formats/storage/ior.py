@@ -194,11 +194,11 @@ def _without_summary(collector: Collector, test: _Test, last_line: int) -> None:
         if not measured or place[1] not in {iteration for _, iteration in measured}:
             collector.begin(test.settings)
         measured.add(place)
+        collector.load, collector.sizes = load_text(tasks=tasks), _sizes_of_iteration(row, segments)
         for column, (kind, unit) in _OF_ITERATION.items():
             if (text := row.get(column, "-")) != "-":
                 name = test_name("ior", row["access"], kind)
-                load, sizes = load_text(tasks=tasks), _sizes_of_iteration(row, segments)
-                collector.add(name, text, unit, line, load=load, sizes=sizes)
+                collector.add(name, text, unit, line)
     counts = [sum(1 for access, _ in measured if access == operation) for operation, _ in measured]
     if test.rows and min(counts) < test.counts.get("repetitions", 1):
         message = "The results end before the last repetition: what follows is missing."
@@ -215,8 +215,8 @@ def _summary_row(
         return
     row = dict(zip(columns, words, strict=False))
     own_tasks = count_of(row.get("#Tasks", ""))
-    load = load_text(tasks=tasks if own_tasks is None else own_tasks)
-    sizes = _sizes(row)
+    collector.load = load_text(tasks=tasks if own_tasks is None else own_tasks)
+    collector.sizes = _sizes(row)
     for column, (kind, unit) in _KEPT.items():
         if (text := row.get(column)) is None:
             continue
@@ -224,7 +224,7 @@ def _summary_row(
         if not text[:1].isdigit():
             collector.warn(line, f"{test}: {quoted(text)} is not a number; it stays missing.")
             continue
-        collector.add(test, text, unit, line, load=load, sizes=sizes)
+        collector.add(test, text, unit, line)
 
 
 def _sizes(row: dict[str, str]) -> tuple[int | None, int | None]:
@@ -272,10 +272,10 @@ def parse_csv(lines: list[str], collector: Collector) -> ParsedResult:
 
 
 def _csv_row(collector: Collector, row: dict[str, str], line: int) -> None:
-    load = load_text(tasks=count_of(row.get("numTasks", "")))
+    collector.load = load_text(tasks=count_of(row.get("numTasks", "")))
     for column, _, kind, unit in _REPETITION:
         if column in row:
-            collector.add(test_name("ior", row["access"], kind), row[column], unit, line, load=load)
+            collector.add(test_name("ior", row["access"], kind), row[column], unit, line)
 
 
 @reads("ior-json", "ior", any_line(_JSON_MARK.search), has_long_lines=True)
@@ -326,7 +326,8 @@ def _json_settings(options: JsonObject) -> list[str]:
 
 def _json_summary(collector: Collector, entry: JsonObject, tests: list[JsonObject]) -> None:
     operation = entry.text("operation")
-    load = load_text(tasks=_whole_number(entry, "numTasks"))
+    collector.load = load_text(tasks=_whole_number(entry, "numTasks"))
+    collector.sizes = _json_sizes(entry)
     repetitions = [
         repetition
         for test in tests
@@ -340,15 +341,9 @@ def _json_summary(collector: Collector, entry: JsonObject, tests: list[JsonObjec
             collector.warn(entry.line, f"ior_{operation}_{kind} has no number; it stays missing.")
             continue
         rates = [repetition.number("bwMiB") for repetition in repetitions] if kind == "mean" else []
-        collector.add(
-            test_name("ior", operation, kind),
-            value.text,
-            unit,
-            value.line,
-            load=load,
-            sizes=_json_sizes(entry),
-            samples=[float(rate.text) for rate in rates if rate is not None],
-        )
+        samples = [float(rate.text) for rate in rates if rate is not None]
+        name = test_name("ior", operation, kind)
+        collector.add(name, value.text, unit, value.line, samples=samples)
 
 
 def _whole_number(entry: JsonObject, key: str) -> int | None:
@@ -372,12 +367,13 @@ def _repetitions(collector: Collector, test: JsonObject, settings: list[str]) ->
         access = entry.text("access")
         if not seen or access in seen:
             collector.begin(settings)
+            collector.load = load
             seen = set()
         seen.add(access)
         for _, key, kind, unit in _REPETITION:
             if (value := entry.number(key)) is not None:
                 name = test_name("ior", access, kind)
-                collector.add(name, value.text, unit, value.line, load=load)
+                collector.add(name, value.text, unit, value.line)
 
 
 _IO500_VERSION = re.compile(r"^IO500 version (\S+)(?: \(([a-z]+)\))?")

@@ -72,8 +72,8 @@ def parse(lines: list[str], collector: Collector) -> ParsedResult:
             numbers = row[2].split()
             # The columns of the ranks stand before those of the iterations.
             means = numbers[-3:] if is_mean_last and len(numbers) == 7 else numbers[-4:-1]
-            load = load_text(tasks=tasks)
-            if not _row(collector, summary, row[1], means, line_number, load):
+            collector.load = load_text(tasks=tasks)
+            if not _row(collector, summary, row[1], means, line_number):
                 zeros.setdefault(row[1].strip(), line_number)
     if zeros:
         names = ", ".join(list(zeros)[:_MOST_NAMED])
@@ -83,12 +83,7 @@ def parse(lines: list[str], collector: Collector) -> ParsedResult:
 
 
 def _row(
-    collector: Collector,
-    summary: re.Match[str],
-    operation: str,
-    texts: list[str],
-    line: int,
-    load: str,
+    collector: Collector, summary: re.Match[str], operation: str, texts: list[str], line: int
 ) -> bool:
     """Keep largest, smallest and mean of an operation; False where one is 0, which is none."""
     is_time = summary[1] == "time"
@@ -97,7 +92,7 @@ def _row(
     largest, smallest, mean = texts
     for kind, text in (("mean", mean), ("max", largest), ("min", smallest)):
         if number(text) != 0:
-            collector.add(f"{name}_{kind}", text, unit, line, load=load)
+            collector.add(f"{name}_{kind}", text, unit, line)
     return all(number(text) != 0 for text in texts)
 
 
@@ -122,8 +117,8 @@ def parse_ranks(lines: list[str], collector: Collector) -> ParsedResult:
 
 def _keep_ranks(collector: Collector, header: list[str], rows: list[tuple[int, list[str]]]) -> None:
     ranks = {row[0] for _, row in rows if row[0].isdecimal()}
-    load = load_text(tasks=len(ranks) or None)
     collector.begin()
+    collector.load = load_text(tasks=len(ranks) or None)
     for line_number, row in rows:
         if row[0] != "all":
             continue
@@ -137,9 +132,7 @@ def _keep_ranks(collector: Collector, header: list[str], rows: list[tuple[int, l
             # What was not run has an empty field.
             if kind is not None and text:
                 unit = "ops/s" if kind[1] == "rate" else "s"
-                collector.add(
-                    test_name("mdtest", kind[2], kind[1]), text, unit, line_number, load=load
-                )
+                collector.add(test_name("mdtest", kind[2], kind[1]), text, unit, line_number)
         collector.warn(
             line_number,
             'mdtest\'s row "all" is of its first iteration; further iterations and single ranks '

@@ -144,8 +144,8 @@ def _keep_flat(collector: Collector, name: str, mean: _FlatMean) -> None:
     elif size and size not in ("0", "n/a"):
         name = test_name(name, f"{size} bytes")
     columns = [_flat_kind(column) for column in mean.row]
-    load = _load(mean.row.get("threads", ""))
-    _keep(collector, mean.line, name, load, columns, [*mean.row.values()], intervals)
+    collector.load = _load(mean.row.get("threads", ""))
+    _keep(collector, mean.line, name, columns, [*mean.row.values()], intervals)
 
 
 def _flat_kind(column: str) -> tuple[str, str] | None:
@@ -248,15 +248,14 @@ def _keep_run(
         for place, row in run.intervals
         if span[0] <= place <= span[1] and len(row) == len(run.columns)
     ]
-    load = _load(next(filter(_THREADS.fullmatch, threads), ""))
-    _keep(collector, line, name, load, run.columns, words, intervals)
+    collector.load = _load(next(filter(_THREADS.fullmatch, threads), ""))
+    _keep(collector, line, name, run.columns, words, intervals)
 
 
 def _keep(
     collector: Collector,
     line: int,
     name: str,
-    load: str,
     columns: Columns,
     words: Sequence[str],
     intervals: Iterable[list[str]],
@@ -272,7 +271,7 @@ def _keep(
             continue
         kind, unit = column
         samples = _samples(collector, kind, rows, line, f"{name}_{kind}")
-        collector.add(f"{name}_{kind}", text, unit, line, load=load, samples=samples)
+        collector.add(f"{name}_{kind}", text, unit, line, samples=samples)
 
 
 def _samples(
