@@ -158,10 +158,14 @@ def numbered_repeats(blocks: Sequence[Sequence[ParsedValue]]) -> list[ParsedValu
 class Collector:
     """The values of a file as they are found.
 
-    ``load``, ``sizes`` (in KB) and ``is_steady`` are of the values added next.
+    ``load``, ``sizes`` (in KB) and ``is_steady`` are of the values added next. ``lines_before`` are
+    above the part of the file that is read. ``must_stop``: what follows would change nothing.
     """
 
     result: ParsedResult
+    lines_before: int = 0
+    must_stop: bool = False
+    count: int = 0
     load: str = ""
     sizes: tuple[int | None, int | None] = (None, None)
     is_steady: bool | None = None
@@ -169,7 +173,6 @@ class Collector:
     _blocks: list[list[ParsedValue]] = field(default_factory=lambda: [[]])
     _settings: list[tuple[str, ...]] = field(default_factory=lambda: [()])
     _modes: set[str] = field(default_factory=set)
-    _count: int = 0
     _places: list[int] = field(default_factory=list)
     _first: tuple[int, object] | None = None
 
@@ -213,11 +216,11 @@ class Collector:
             self.warn(line, f"{test}: {message}; it stays missing.")
         elif value > (most := most_measurable(unit)):
             self.warn(line, f"{test}: {beyond_measure(f'{value:.15g}', unit)} It stays missing.")
-        elif self._count >= MAX_VALUES:
-            self._too_much(line)
+        elif self.count >= MAX_VALUES:
+            self.refuse_too_much(line)
         else:
             record_kb, file_kb = self.sizes
-            self._count += 1
+            self.count += 1
             self._blocks[-1].append(
                 ParsedValue(
                     test=test,
@@ -225,7 +228,7 @@ class Collector:
                     file_size_kb=file_kb,
                     value=value,
                     unit=unit,
-                    line=line,
+                    line=line + self.lines_before,
                     load=self.load,
                     samples=tuple(samples) if max(samples, default=0) <= most else (),
                     configuration=configuration,
@@ -239,14 +242,17 @@ class Collector:
         """Keep latencies as counts, of the repeat of the value that was added last."""
         if distribution is not None:
             self.result.distributions.append(distribution)
-            self._places.append(self._count - 1)
+            self._places.append(self.count - 1)
 
-    def warn(self, line: int | None, message: str, *, is_note: bool = False) -> None:
+    def warn(
+        self, line: int | None, message: str, column: int | None = None, *, is_note: bool = False
+    ) -> None:
         """Say what was left out or went wrong; ``is_note``: what a reader should know else."""
         if len(self.result.warnings) > MAX_VALUES:
-            self._too_much(line)
+            self.refuse_too_much(line)
         else:
-            self.result.warnings.append(Problem(line, None, message, is_note))
+            line = self._line_of_file(line)
+            self.result.warnings.append(Problem(line, column, message, is_note))
 
     def lose(self, line: int | None, message: str) -> None:
         """Say that the tool did not come to its end here, or that a row is damaged."""
@@ -256,7 +262,8 @@ class Collector:
     def refuse(self, line: int | None, message: str, column: int | None = None) -> None:
         """Note what makes the file unreadable."""
         if len(self.problems) < ENOUGH_PROBLEMS:
-            self.problems.append(Problem(line, column, message))
+            self.problems.append(Problem(self._line_of_file(line), column, message))
+        self.must_stop = self.must_stop or len(self.problems) >= ENOUGH_PROBLEMS
 
     def refuse_other_settings(self, line: int, settings: object) -> None:
         """Refuse a run that begins here with other settings than the first of the file."""
@@ -282,13 +289,19 @@ class Collector:
                     self.refuse(value.line, message)
                     break
 
-    def _too_much(self, line: int | None) -> None:
+    def _line_of_file(self, line: int | None) -> int | None:
+        return None if line is None else line + self.lines_before
+
+    def refuse_too_much(self, line: int | None) -> None:
+        """Note that the file has more values than any tool prints."""
+        self.must_stop = True
         if not self.problems:
-            self.problems.append(too_many_values(line))
+            self.problems.append(too_many_values(self._line_of_file(line)))
 
     def finish(self, nothing: str, line: int | None = None) -> ParsedResult:
         """The result, repeats numbered. Raises UnreadableFile; ``nothing`` says why no value is."""
-        if not self._count and not self.problems:
+        self.lines_before = 0
+        if not self.count and not self.problems:
             self.refuse(line, nothing)
         self._check_settings()
         if self.problems:

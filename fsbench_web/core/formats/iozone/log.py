@@ -6,39 +6,25 @@ what 3.489 prints of itself for each.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from fsbench_web.core.formats.iozone.tables import (
     MISSING,
     SIZE_WIDTH,
     TESTS,
+    Cell,
     Column,
     column_of,
     is_report_title,
     parse_header,
     parse_report,
 )
-from fsbench_web.core.formats.result import (
-    MAX_VALUES,
-    ParsedResult,
-    ParsedValue,
-    Problem,
-    UnreadableFile,
-    too_many_values,
-)
-from fsbench_web.core.formats.text import (
-    ENOUGH_PROBLEMS,
-    beyond_measure,
-    capped,
-    cut_off,
-    quoted,
-)
-from fsbench_web.core.formats.values import Collector, any_line, numbered_repeats, reads
-from fsbench_web.core.units import most_measurable
+from fsbench_web.core.formats.result import ParsedResult
+from fsbench_web.core.formats.text import cut_off, quoted
+from fsbench_web.core.formats.values import Collector, any_line, reads
 
-_FORMAT = "iozone"
 _BANNER = "Iozone: Performance Test of File I/O"
 _VERSION = re.compile(r"Version \$Revision: ([0-9][0-9.]*)")
 _COMMAND = re.compile(r"Command line used: .")
@@ -187,167 +173,152 @@ def is_matrix_header(line: str) -> bool:
 
 
 @dataclass
-class _Reading:
-    """What has been read so far."""
+class Head:
+    """What IOzone says before it measures; ``unit`` is "" where it says none.
+
+    ``tests`` are those that a command names with -i, in the order of their columns.
+    """
 
     result: ParsedResult
-    problems: list[Problem] = field(default_factory=list)
-    columns: list[Column] = field(default_factory=list)
-    tests: list[str] = field(default_factory=list)  # that a command names with -i, in their order
     unit: str = ""
+    tests: list[str] = field(default_factory=list)
+    settings: list[str] = field(default_factory=list)
+    has_begun: bool = False
+
+
+@dataclass
+class _Reading:
+    """The matrix of a run, as far as it is read; ``cells`` have their number and line."""
+
+    collector: Collector
+    head: Head
+    unit: str
+    columns: list[Column] = field(default_factory=list)
     complete: bool = False
     failed: bool = False
-    has_begun: bool = False
-    cells: dict[tuple[str, int, int], int] = field(default_factory=dict)
-
-    @property
-    def is_too_much(self) -> bool:
-        """No matrix of IOzone comes near: a file that does is stopped before it fills memory."""
-        count = len(self.result.values) + len(self.result.warnings)
-        return count > MAX_VALUES or len(self.problems) >= ENOUGH_PROBLEMS
-
-    def warn(self, line: int, column: int | None, message: str) -> None:
-        self.result.warnings.append(Problem(line, column, message))
-
-    def refuse(self, line: int, column: int | None, message: str) -> None:
-        self.problems.append(Problem(line, column, message))
+    cells: dict[Cell, tuple[int, int]] = field(default_factory=dict)
 
 
-@reads(_FORMAT, "iozone", any_line(is_banner, _HEADER.match, is_report_title))
-def parse(lines: list[str], _: Collector) -> ParsedResult:
+@reads("iozone", "iozone", any_line(is_banner, _HEADER.match, is_report_title))
+def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """Read all cells of the matrix, or of the -R report where there is no matrix.
 
     Several runs are repeats, or parts of one run where they measured different cells.
     """
-    starts = [index for index, line in enumerate(lines) if is_banner(line)]
-    if len(starts) < 2:
-        return _one_run(lines)
-    result: ParsedResult | None = None
-    problems: list[Problem] = []
-    runs: list[list[ParsedValue]] = []
-    count = 0
-    for start, end in zip([0, *starts[1:]], [*starts[1:], len(lines)], strict=True):
-        try:
-            run = _one_run(lines[start:end])
-        except UnreadableFile as error:
-            problems += [_shifted(problem, start) for problem in error.problems]
-        else:
-            if result is None:
-                result = replace(run, values=[], warnings=[])
-            elif run.modes != result.modes:
-                modes = ["; ".join(compared.modes) or "none" for compared in (run, result)]
-                problems.append(Problem(start + 1, None, _OTHER_SETTINGS.format(*modes)))
-            kernels = dict.fromkeys((*result.printed_kernels, *run.printed_kernels))
-            result.printed_kernels = tuple(kernels)
-            runs.append([replace(value, line=value.line + start) for value in run.values])
-            result.warnings += [_shifted(problem, start) for problem in run.warnings]
-            result.complete = result.complete and run.complete
-            count += len(run.values) + len(run.warnings)
-        if count > MAX_VALUES:
-            problems.append(too_many_values(end))
-        if count > MAX_VALUES or len(problems) >= ENOUGH_PROBLEMS:
+    starts = [index for index, line in enumerate(lines) if is_banner(line)][1:]
+    result, first = collector.result, None
+    for start, end in zip([0, *starts], [*starts, len(lines)], strict=True):
+        collector.lines_before = start
+        collector.begin()
+        had = len(collector.problems)
+        head = _one_run(collector, lines[start:end]).result
+        if first is None:
+            first = head.modes
+            result.tool_version, result.command = head.tool_version, head.command
+            result.facts = head.facts
+        elif head.modes != first and len(collector.problems) == had:
+            modes = ["; ".join(compared) or "none" for compared in (head.modes, first)]
+            collector.refuse(1, _OTHER_SETTINGS.format(*modes))
+        kernels = dict.fromkeys((*result.printed_kernels, *head.printed_kernels))
+        result.printed_kernels = tuple(kernels)
+        if collector.must_stop:
             break
-    if problems or result is None:
-        raise UnreadableFile(capped(problems))
-    result.values = numbered_repeats(runs)
-    return result
+    result.modes = first or ()
+    return collector.finish("IOzone measured nothing.", len(lines))
 
 
-def _shifted(problem: Problem, lines: int) -> Problem:
-    return replace(problem, line=problem.line + lines if problem.line else None)
-
-
-def _one_run(lines: list[str]) -> ParsedResult:
-    reading = _Reading(ParsedResult(_FORMAT, "iozone"))
-    settings: list[str] = []
-    report_at = len(lines)
-    for index, line in enumerate(lines):
-        number = index + 1
-        if is_report_title(line) or line.startswith("Excel output is below"):
-            report_at = index
-            break
-        if reading.columns or _HEADER.match(line):
-            _matrix_line(reading, lines, index)
-        else:
-            _settings_line(reading, settings, line, number)
-        if reading.is_too_much:
-            raise UnreadableFile(capped(reading.problems or [too_many_values(number)]))
-    _name_modes(reading.result, settings)
-    result = reading.result
-    if not reading.unit:
-        reading.unit = _DEFAULT_UNIT
+def _one_run(collector: Collector, lines: list[str]) -> Head:
+    report_at = next((n for n, line in enumerate(lines) if _is_report(line)), len(lines))
+    headers = (n for n, line in enumerate(lines[:report_at]) if _HEADER.match(line))
+    matrix_at = next(headers, report_at)
+    had = collector.count, len(collector.problems)
+    head = read_head(collector, lines[:matrix_at])
+    reading = _Reading(collector, head, head.unit or _DEFAULT_UNIT)
+    for index in range(matrix_at, report_at):
+        _matrix_line(reading, lines, index)
+        if collector.must_stop:
+            return head
+    if not head.unit:
         message = "The file does not say its unit; KB/s is taken, which is IOzone's default."
-        result.warnings.append(Problem(1, None, message, is_note=True))
+        collector.warn(1, message, is_note=True)
     for number, line in enumerate(lines[report_at:], start=report_at + 1):
         if _HEADER.match(line):
-            reading.refuse(number, None, _LATE_MATRIX)
-    values, report_complete = parse_report(
-        lines, report_at, reading.unit, reading.problems, [] if result.values else result.warnings
-    )
-    if result.values:
-        _compare(reading, values)
-        result.complete = reading.complete and not reading.failed
-        if not reading.complete:
-            reading.warn(
-                len(lines),
-                None,
-                "The file ends before IOzone did. What it holds is read; the rest is missing.",
-            )
+            collector.refuse(number, _LATE_MATRIX)
+    has_matrix = any(value for value, _ in reading.cells.values())
+    report, is_complete = parse_report(collector, lines, report_at)
+    if has_matrix:
+        _compare(reading, report)
+        is_complete = reading.complete
+        if not is_complete:
+            message = "The file ends before IOzone did. What it holds is read; the rest is missing."
+            collector.warn(len(lines), message)
     else:
-        result.values = values
-        result.complete = report_complete and not reading.failed
-    result.values = [value for value in result.values if _is_measurable(reading, value)]
-    if not result.values and not reading.problems:
-        reading.problems.append(_no_values(lines))
-    if reading.problems:
-        raise UnreadableFile(capped(reading.problems))
-    return result
+        for (test, record_kb, file_kb), text, number in report:
+            collector.sizes = record_kb, file_kb
+            if int(text) == 0:
+                message = f"{test} of {record_kb} KB records in {file_kb} KB files: {MISSING}"
+                collector.warn(number, message, is_note=True)
+            else:
+                collector.add(test, text, reading.unit, number)
+    if not is_complete or reading.failed:
+        collector.result.complete = False
+    if had == (collector.count, len(collector.problems)):
+        _refuse_nothing(collector, lines)
+    return head
 
 
-def read_head(lines: list[str]) -> tuple[ParsedResult, str, list[Problem]]:
-    """What IOzone says before it measures, its unit or "", and problems."""
-    reading = _Reading(ParsedResult(_FORMAT, "iozone"))
-    settings: list[str] = []
+def _is_report(line: str) -> bool:
+    return is_report_title(line) or line.startswith("Excel output is below")
+
+
+def read_head(collector: Collector, lines: list[str]) -> Head:
+    """What the lines above the first number say."""
+    head = Head(ParsedResult("iozone", "iozone"))
     for number, line in enumerate(lines, start=1):
-        _settings_line(reading, settings, line, number)
-    _name_modes(reading.result, settings)
-    return reading.result, reading.unit, reading.problems
+        _settings_line(collector, head, line, number)
+    # Whatever else IOzone was told (O_DIRECT, fsync in the times, ...) changes what is measured.
+    texts = [
+        text for text in head.settings if not _SIZES_ONLY.search(text) and not _UNIT.search(text)
+    ]
+    settings = (*texts, *settings_of(head.result.command, has_head=True))
+    head.result.modes = tuple(dict.fromkeys(settings))
+    return head
 
 
-def _settings_line(reading: _Reading, settings: list[str], line: str, number: int) -> None:
+def _settings_line(collector: Collector, head: Head, line: str, number: int) -> None:
+    result = head.result
     text = " ".join(line.split())
-    if not text or line.startswith("\t ") or text == _BANNER:
-        if (version := _VERSION.search(text)) is not None:
-            reading.result.tool_version = version[1]
-        return
     if (version := _VERSION.search(text)) is not None:
-        reading.result.tool_version = version[1]
+        result.tool_version = version[1]
+    if not text or line.startswith("\t ") or text == _BANNER:
+        return
+    if version is not None:
+        pass
     elif _COMMAND.search(text):
-        reading.result.command = line.partition(":")[2].strip()
+        result.command = line.partition(":")[2].strip()
     elif text.startswith("Run began:"):
-        reading.result.facts.append(("Run began", text.removeprefix("Run began:").strip()))
-        settings.clear()
-        reading.has_begun = True
+        result.facts.append(("Run began", text.removeprefix("Run began:").strip()))
+        head.settings.clear()
+        head.has_begun = True
     elif (machine := _MACHINE.match(text)) is not None:
-        reading.result.printed_kernels = (machine[1],)
+        result.printed_kernels = (machine[1],)
     elif text.startswith("Build:"):
-        reading.result.facts.append(("Build", text.removeprefix("Build:").strip()))
+        result.facts.append(("Build", text.removeprefix("Build:").strip()))
     elif _INVALID in text:
-        reading.refuse(number, None, f"IOzone says {quoted(text)} (-+d): there is nothing to keep.")
-    reading.tests = _chosen_tests(text) or reading.tests
+        message = f"IOzone says {quoted(text)} (-+d): there is nothing to keep."
+        collector.refuse(number, message)
+    head.tests = _chosen_tests(text) or head.tests
     if (match := _UNIT.search(text)) is not None:
         unit = _UNITS.get(match[1].strip().lower())
         if unit is None:
             expected = "kBytes/sec, operations per second or microseconds per operation"
-            reading.refuse(
-                number, None, f"Output is in {quoted(match[1])}; {expected} can be read."
-            )
-        else:
-            reading.unit = unit
+            message = f"Output is in {quoted(match[1])}; {expected} can be read."
+            collector.refuse(number, message)
+        head.unit = unit or head.unit
     # IOzone indents its settings, other lines are the terminal's. A paste may have lost the blanks.
-    is_said = line[0].isspace() or reading.has_begun
-    if is_said and not reading.result.command and not text.startswith(_NO_SETTING):
-        settings.append(text)
+    is_said = line[0].isspace() or head.has_begun
+    if is_said and not result.command and not text.startswith(_NO_SETTING):
+        head.settings.append(text)
 
 
 def _chosen_tests(text: str) -> list[str]:
@@ -364,13 +335,14 @@ def _matrix_line(reading: _Reading, lines: list[str], index: int) -> None:
         line_above = lines[index - 1].expandtabs(8) if index else ""
         columns, unknown = parse_header(line_above, line)
         if columns is None:
-            reading.refuse(number, None, _OTHER_NAMES)
+            reading.collector.refuse(number, _OTHER_NAMES)
         reading.columns = columns or []
         for name, column in unknown:
-            reading.warn(number, column, f'Column "{name}" is not known and is left out.')
+            message = f'Column "{name}" is not known and is left out.'
+            reading.collector.warn(number, message, column)
         return
     text = line.strip()
-    if not text:
+    if not text or not reading.columns:
         return
     if " ".join(text.split()) == COMPLETE:
         reading.complete = True
@@ -378,7 +350,7 @@ def _matrix_line(reading: _Reading, lines: list[str], index: int) -> None:
         _row(reading, line, number, row, is_last=index == len(lines) - 1)
     else:
         reading.failed = reading.failed or not (reading.complete or _REMARK.match(text))
-        reading.warn(number, None, f"IOzone says {quoted(text, 200)}.")
+        reading.collector.warn(number, f"IOzone says {quoted(text, 200)}.")
 
 
 def _row(reading: _Reading, line: str, number: int, row: re.Match[str], *, is_last: bool) -> None:
@@ -391,7 +363,8 @@ def _row(reading: _Reading, line: str, number: int, row: re.Match[str], *, is_la
     if not numbers:
         return
     if not (file_kb and record_kb):
-        reading.refuse(number, 1, f"A size of 0 KB in {quoted(line)}: sizes are 1 KB or more.")
+        message = f"A size of 0 KB in {quoted(line)}: sizes are 1 KB or more."
+        reading.collector.refuse(number, message, 1)
         return
     places: Iterable[int | None]
     tests = [column.test for column in columns]
@@ -399,14 +372,14 @@ def _row(reading: _Reading, line: str, number: int, row: re.Match[str], *, is_la
         places = range(len(columns))
     elif has_its_blanks:
         places = _places(columns, numbers)
-    elif len(numbers) == len(reading.tests) and {*reading.tests} <= {*tests}:
-        places = map(tests.index, reading.tests)
+    elif len(numbers) == len(reading.head.tests) and {*reading.head.tests} <= {*tests}:
+        places = map(tests.index, reading.head.tests)
     else:
-        reading.refuse(
+        reading.collector.refuse(
             number,
-            before + numbers[0].start() + 1,
             f"{len(numbers)} values stand under {len(columns)} columns, and the blanks that say "
             "which columns are empty are lost. Upload the text as IOzone printed it.",
+            before + numbers[0].start() + 1,
         )
         return
     for place, token in zip(places, numbers, strict=False):
@@ -415,19 +388,18 @@ def _row(reading: _Reading, line: str, number: int, row: re.Match[str], *, is_la
         # the number has room to its left and ends where the column's values do.
         at_end = is_last and token.end() == len(text)
         if at_end and not (place is not None and _is_whole(columns[place], token)):
-            reading.warn(number, column, cut_off(token[0]))
+            reading.collector.warn(number, cut_off(token[0]), column)
             return
         if place is None:
-            reading.refuse(
+            reading.collector.refuse(
                 number,
-                column,
                 f"{quoted(token[0])} stands under no column of the header. Upload the text as "
                 "IOzone printed it, with its spaces.",
+                column,
             )
             return
         if tests[place]:
-            key = (tests[place], record_kb, file_kb)
-            _cell(reading, key, int(token[0]), number, column)
+            _cell(reading, (tests[place], record_kb, file_kb), token[0], number, column)
 
 
 def _numbers(
@@ -439,21 +411,21 @@ def _numbers(
         column = before + token.start() + 1
         if _NO_RATE.fullmatch(token[0]):
             message = f"{quoted(token[0])} stands among the values, and no rate or time is that."
-            reading.refuse(number, column, message)
+            reading.collector.refuse(number, message, column)
             return []
         if token[0][0].isdigit() and not re.fullmatch("[0-9]+", token[0]):
             # What IOzone says in a row begins with a word.
-            reading.refuse(
+            reading.collector.refuse(
                 number,
-                column,
                 f"{quoted(token[0])} stands among the values and is not a number: the file was "
                 "changed. Upload it as IOzone printed it.",
+                column,
             )
             return []
         if not re.fullmatch("[0-9]{1,15}", token[0]):
             reading.failed = True
             rest = token.string[token.start() :]
-            reading.warn(number, column, f"IOzone says {quoted(rest, 200)}.")
+            reading.collector.warn(number, f"IOzone says {quoted(rest, 200)}.", column)
             break
         numbers.append(token)
     return numbers
@@ -491,61 +463,44 @@ def _is_whole(column: Column, token: re.Match[str]) -> bool:
     return token.end() == column.end and has_room
 
 
-def _cell(reading: _Reading, key: tuple[str, int, int], value: int, line: int, column: int) -> None:
+def _cell(reading: _Reading, key: Cell, text: str, line: int, column: int) -> None:
     test, record_kb, file_kb = key
     if key in reading.cells:
-        reading.refuse(
+        reading.collector.refuse(
             line,
-            column,
             f"{test} of {record_kb} KB records in {file_kb} KB files was already given in line "
-            f"{reading.cells[key]}.",
+            f"{reading.cells[key][1] + reading.collector.lines_before}.",
+            column,
         )
         return
-    reading.cells[key] = line
-    if value == 0:
-        message = f"{test}: {MISSING}"
-        reading.result.warnings.append(Problem(line, column, message, is_note=True))
+    reading.cells[key] = int(text), line
+    if int(text) == 0:
+        reading.collector.warn(line, f"{test}: {MISSING}", column, is_note=True)
         return
-    unit = reading.unit or _DEFAULT_UNIT
-    reading.result.values.append(ParsedValue(test, record_kb, file_kb, float(value), unit, line))
+    reading.collector.sizes = record_kb, file_kb
+    reading.collector.add(test, text, reading.unit, line)
 
 
-def _is_measurable(reading: _Reading, value: ParsedValue) -> bool:
-    """Whether a value can be one; where it cannot, that is said."""
-    if value.value <= most_measurable(value.unit):
-        return True
-    said = beyond_measure(f"{value.value:.0f}", value.unit)
-    reading.warn(value.line, None, f"{value.test}: {said} It stays missing.")
-    return False
-
-
-def _compare(reading: _Reading, report: list[ParsedValue]) -> None:
+def _compare(reading: _Reading, report: Sequence[tuple[Cell, str, int]]) -> None:
     """The matrix and the report of -R are the same numbers twice; say where they are not."""
-    matrix = {(v.test, v.record_size_kb, v.file_size_kb): v for v in reading.result.values}
-    for value in report:
-        same = matrix.get((value.test, value.record_size_kb, value.file_size_kb))
-        if same is not None and same.value != value.value:
-            reading.refuse(
-                value.line,
-                None,
-                f"The report says {value.value:.0f} for {value.test} of {value.record_size_kb} KB "
-                f"records in {value.file_size_kb} KB files, the matrix in line {same.line} says "
-                f"{same.value:.0f}: the file was changed.",
+    for key, text, line in report:
+        value, matrix_line = reading.cells.get(key, (0, 0))
+        if value and int(text) and value != int(text):
+            test, record_kb, file_kb = key
+            reading.collector.refuse(
+                line,
+                f"The report says {int(text)} for {test} of {record_kb} KB records in {file_kb} KB "
+                f"files, the matrix in line {matrix_line + reading.collector.lines_before} says "
+                f"{value}: the file was changed.",
             )
 
 
-def _name_modes(result: ParsedResult, settings: list[str]) -> None:
-    # Whatever else IOzone was told (O_DIRECT, fsync in the times, ...) changes what is measured.
-    parts = [text for text in settings if not _SIZES_ONLY.search(text) and not _UNIT.search(text)]
-    result.modes = tuple(dict.fromkeys((*parts, *settings_of(result.command, has_head=True))))
-
-
-def _no_values(lines: list[str]) -> Problem:
+def _refuse_nothing(collector: Collector, lines: list[str]) -> None:
     for number, line in enumerate(lines, start=1):
         if _HEADER.match(line):
             following = next((text.strip() for text in lines[number + 1 :] if text.strip()), "")
             more = f" IOzone says {quoted(following, 200)}." if following else ""
-            return Problem(number, None, f"No value follows the header of the matrix.{more}")
-    return Problem(
-        len(lines), None, "IOzone's banner is there, but no matrix follows: the run did not start."
-    )
+            collector.refuse(number, f"No value follows the header of the matrix.{more}")
+            return
+    message = "IOzone's banner is there, but no matrix follows: the run did not start."
+    collector.refuse(len(lines), message)

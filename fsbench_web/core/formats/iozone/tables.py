@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from fsbench_web.core.formats.result import MAX_VALUES, ParsedValue, Problem, too_many_values
+from fsbench_web.core.formats.result import MAX_VALUES
 from fsbench_web.core.formats.text import quoted
+from fsbench_web.core.formats.values import Collector
 
 _WORD = re.compile(r"\S+")
 _MOST_COLUMNS = 100
@@ -180,28 +181,33 @@ def test_of_title(title: str) -> str:
     return _TITLES.get(title.strip().lower(), "")
 
 
-def parse_report(
-    lines: list[str], start: int, unit: str, problems: list[Problem], warnings: list[Problem]
-) -> tuple[list[ParsedValue], bool]:
-    """All values from line index ``start`` on, and whether no table is shorter than the others.
+Cell = tuple[str, int, int]
+"""Test, record and file size in KB."""
 
-    Other tables (CPU utilisation) are passed over. Adds to ``problems`` and ``warnings``.
+
+def parse_report(
+    collector: Collector, lines: list[str], start: int
+) -> tuple[list[tuple[Cell, str, int]], bool]:
+    """Numbers with their lines from line index ``start`` on; and whether all tables are as long.
+
+    Other tables (CPU utilisation) are passed over.
     """
-    values: list[ParsedValue] = []
+    values: list[tuple[Cell, str, int]] = []
     rows: dict[str, int] = {}
     test = ""
     records: list[int] = []
     for index in range(start, len(lines)):
         line, number = lines[index], index + 1
-        if len(values) + len(warnings) > MAX_VALUES:
-            problems.append(too_many_values(number))
+        if len(values) > MAX_VALUES:
+            collector.refuse_too_much(number)
+        if collector.must_stop:
             break
         if line.strip().lower().endswith('report"') or "utilization" in line:
             title = _TITLE.match(line)
             test = _TITLES.get(title[1].lower(), "") if title else ""
             records = []
             if test in rows:
-                problems.append(Problem(number, None, f"A second {quoted(line)} starts here."))
+                collector.refuse(number, f"A second {quoted(line)} starts here.")
                 test = ""
             elif test:
                 rows[test] = 0
@@ -212,29 +218,25 @@ def parse_report(
         elif records and (row := _ROW.match(line)) is not None:
             is_last = index == len(lines) - 1
             file_kb = int(row[1])
-            words = _row_words(row[2], len(records), number, problems, cut=is_last)
+            words = _row_words(collector, row[2], len(records), number, cut=is_last)
             rows[test] += 1
-            for record_kb, word in zip(records, words, strict=False):
-                if int(word) == 0:
-                    message = f"{test} of {record_kb} KB records in {file_kb} KB files: {MISSING}"
-                    warnings.append(Problem(number, None, message, is_note=True))
-                elif record_kb and file_kb:
-                    values.append(ParsedValue(test, record_kb, file_kb, float(word), unit, number))
+            values += [
+                ((test, record_kb, file_kb), word, number)
+                for record_kb, word in zip(records, words, strict=False)
+                if record_kb and file_kb
+            ]
     return values, len(set(rows.values())) == 1
 
 
-def _row_words(
-    text: str, width: int, number: int, problems: list[Problem], *, cut: bool
-) -> list[str]:
+def _row_words(collector: Collector, text: str, width: int, number: int, *, cut: bool) -> list[str]:
     """The numbers of a row, as printed; none when the row cannot be read."""
     words = text.split()
     wrong = next((word for word in words if not re.fullmatch("[0-9]{1,15}", word)), None)
     if wrong is not None:
-        problems.append(Problem(number, None, f"Found {quoted(wrong)}, expected a whole number."))
+        collector.refuse(number, f"Found {quoted(wrong)}, expected a whole number.")
         return []
     if len(words) > width:
-        message = f"{len(words)} values stand under {width} record sizes."
-        problems.append(Problem(number, None, message))
+        collector.refuse(number, f"{len(words)} values stand under {width} record sizes.")
         return []
     # IOzone ends a row with a space; one that ends otherwise is cut, maybe within a number.
     return words[:-1] if cut and text == text.rstrip() else words

@@ -69,36 +69,37 @@ class _Test:
 def parse(lines: list[str], collector: Collector) -> ParsedResult:
     """All blocks of all runs in the file. Raises UnreadableFile where there is none."""
     starts = [index for index, line in enumerate(lines) if is_banner(line)]
-    starts = sorted({0, *starts})
     complete = [" ".join(line.split()) == COMPLETE for line in lines].count(True)
+    is_complete = complete >= len(starts)
+    starts = sorted({0, *starts})
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        _run(collector, lines, start, end)
-    if complete < sum(is_banner(line) for line in lines):
+        collector.lines_before = start
+        _run(collector, lines[start:end])
+    collector.lines_before = 0
+    if not is_complete:
         collector.lose(len(lines), "The file ends before IOzone did: the rest is missing.")
     return collector.finish(
         "IOzone's throughput mode (-t) is there, and no result of it: the run did not end.", 1
     )
 
 
-def _run(collector: Collector, lines: list[str], start: int, end: int) -> None:
-    first = next((index for index in range(start, end) if _starts(lines[index])), end)
-    head, _, problems = read_head(lines[start:first])
+def _run(collector: Collector, lines: list[str]) -> None:
+    first = next((index for index, line in enumerate(lines) if _starts(line)), len(lines))
+    head = read_head(collector, lines[:first]).result
     result = collector.result
     result.tool_version = result.tool_version or head.tool_version
     result.command = result.command or head.command
     kernels = dict.fromkeys((*result.printed_kernels, *head.printed_kernels))
     result.printed_kernels = tuple(kernels)
     result.facts += [fact for fact in head.facts if fact not in result.facts]
-    for problem in problems:
-        collector.refuse((problem.line or 0) + start, problem.message)
     collector.begin(head.modes)
     test = _Test()
-    for index in range(start, end):
-        if is_matrix_header(lines[index]):
+    for number, line in enumerate(lines, start=1):
+        if is_matrix_header(line):
             message = "A matrix starts here, in a file of throughput mode (-t): make each a file."
-            collector.refuse(index + 1, message)
-    for index in range(first, end):
-        _line(collector, test, _plain(lines[index]), index + 1)
+            collector.refuse(number, message)
+    for number, line in enumerate(lines[first:], start=first + 1):
+        _line(collector, test, _plain(line), number)
 
 
 def _line(collector: Collector, test: _Test, line: str, number: int) -> None:
