@@ -19,7 +19,7 @@ import re
 from decimal import Decimal
 
 from fsbench_web.core.formats.result import ParsedResult
-from fsbench_web.core.formats.values import Collector, any_line, reads, test_name
+from fsbench_web.core.formats.values import Collector, any_line, prefixed, reads, test_name
 
 # dd
 _DD_N = r"([0-9]+(?:[.,][0-9]+)?(?:e[+-]?[0-9]{1,3})?)"
@@ -35,14 +35,6 @@ _RECORDS = re.compile(
 )
 _FULL_WIDTH = str.maketrans("，、（）", ",,()")
 _ERROR = re.compile(r"^dd: (?:error|failed|writing|reading|cannot)\b.*")
-_FACTORS: dict[str, Decimal | int] = {
-    "B": Decimal("0.000001"),
-    "kB": Decimal("0.001"),
-    "KB": Decimal("0.001"),
-    "MB": 1,
-    "GB": 1000,
-    "TB": 10**6,
-}
 _SETTING = re.compile(
     r"(?<!\S)(?:bs|ibs|obs|cbs|count|conv|iflag|oflag|skip|seek|iseek|oseek)=\S+|"
     r"(?<!\S)[io]f=/dev/(?:zero|null|u?random|full)(?!\S)"
@@ -90,9 +82,8 @@ def parse_dd(lines: list[str], collector: Collector) -> ParsedResult:
             result.command = result.command or command[:2000]
             result.modes = tuple(dict.fromkeys((*result.modes, *settings)))
             collector.begin()
-            collector.add(
-                f"{name}_throughput", summary[3], "MB/s", number, times=_FACTORS[summary[4]]
-            )
+            times = prefixed(summary[4].removesuffix("B"), "M", 1000)
+            collector.add(f"{name}_throughput", summary[3], "MB/s", number, times=times)
             collector.add(f"{name}_time", summary[2], "s", number)
             command = ""
     return collector.finish("dd copied nothing.", len(lines))
@@ -156,13 +147,6 @@ _REQUEST = re.compile(
     rf"^{_N} (?:([KMG]i)?B|bytes) (<<<|>>>|from|to) .*request=[0-9]+ time={_N} (ns|us|ms|s)\s*"
     r"(\(warmup\))?"
 )
-_KILO = {"": 1, "k": 1000, "M": 10**6, "G": 10**9}
-_MEBI: dict[str, Decimal | int] = {
-    "": Decimal(1) / 1048576,
-    "Ki": Decimal(1) / 1024,
-    "Mi": 1,
-    "Gi": 1024,
-}
 _UNITS = (("MiB", 2**20), ("KiB", 2**10), ("B", 1))
 _ROUNDED = Decimal("0.02")
 _MICRO: dict[str, Decimal | int] = {"ns": Decimal("0.001"), "us": 1, "ms": 1000, "s": 10**6}
@@ -170,10 +154,10 @@ _MICRO: dict[str, Decimal | int] = {"ns": Decimal("0.001"), "us": 1, "ms": 1000,
 
 def _size(summary: re.Match[str]) -> str:
     """The size of a request where none is printed: only a power of two survives the rounding."""
-    requests = Decimal(summary[1]) * _KILO[summary[2] or ""]
+    requests = Decimal(summary[1]) * prefixed(summary[2], "", 1000)
     if not summary[3] or not requests or summary[4] == "Ti":
         return ""
-    size = Decimal(summary[3]) * _MEBI[summary[4] or ""] * 1048576 / requests
+    size = Decimal(summary[3]) * prefixed(summary[4], "") / requests
     for power in range(9, 30):
         if abs(size / 2**power - 1) <= _ROUNDED:
             return _size_text(2**power)
@@ -206,7 +190,7 @@ def parse_ioping(lines: list[str], collector: Collector) -> ParsedResult:
     for number, line in enumerate(lines, start=1):
         if (request := _REQUEST.match(line)) is not None:
             kind = "write" if request[3] in (">>>", "to") else "read"
-            sizes.add(_size_text(int(Decimal(request[1]) * _MEBI[request[2] or ""] * 1048576)))
+            sizes.add(_size_text(int(Decimal(request[1]) * prefixed(request[2], ""))))
             has_requests = True
             if not request[6]:
                 samples.append(float(Decimal(request[4]) * _MICRO[request[5]]))
@@ -214,8 +198,8 @@ def parse_ioping(lines: list[str], collector: Collector) -> ParsedResult:
             collector.begin()
         elif (summary := _IOPING_DONE.match(line)) is not None:
             kind = "write" if " written, " in line else kind
-            times = _KILO[summary[6] or ""]
-            mebi = 1 if summary[0].endswith("mb/s") else _MEBI[summary[8] or ""]
+            times = prefixed(summary[6], "", 1000)
+            mebi = 1 if summary[0].endswith("mb/s") else prefixed(summary[8], "M")
             collector.add(f"ioping_{kind}_iops", summary[5], "ops/s", number, times=times)
             collector.add(f"ioping_{kind}_throughput", summary[7], "MiB/s", number, times=mebi)
             if not has_requests and (size := _size(summary)):

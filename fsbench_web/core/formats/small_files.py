@@ -9,7 +9,6 @@ README, and output of 3.3. The agent runs filemark (runner/agent/workloads/filem
 """
 
 import re
-from decimal import Decimal
 
 from fsbench_web.core.formats.json_text import JsonList, Number, documents
 from fsbench_web.core.formats.result import ParsedResult, load_text
@@ -18,6 +17,7 @@ from fsbench_web.core.formats.values import (
     Collector,
     any_line,
     number,
+    prefixed,
     reads,
     settings_of_command,
     test_name,
@@ -35,12 +35,6 @@ _DATA = re.compile(
     rf"^\s*{_NUMBER} (?:(kilo|mega|giga)?bytes) (read|written) "
     rf"\({_NUMBER} (?:(kilo|mega|giga)?bytes) per second\)"
 )
-_KILOBYTES: dict[str | None, Decimal | int] = {
-    None: Decimal(1) / 1024,
-    "kilo": 1,
-    "mega": 1024,
-    "giga": 1024 * 1024,
-}
 _SETTINGS = re.compile(r"(?:^|pm>)Current configuration is:")
 _POSTMARK_SETTING = re.compile(
     r"^(The base number of files is .*|Transactions: .*|Files range .*|"
@@ -117,7 +111,7 @@ def parse_postmark(lines: list[str], collector: Collector) -> ParsedResult:
             collector.add(test, count[4], "ops/s", line_number)
         elif (data := _DATA.match(line)) is not None:
             ended += data[3] == "written"
-            times = _KILOBYTES[data[5]]
+            times = prefixed(data[5], "K")
             collector.add(f"postmark_data_{data[3]}", data[4], "KB/s", line_number, times=times)
     if ended < reports:
         collector.lose(len(lines), "The report ends before PostMark's did: the rest is missing.")

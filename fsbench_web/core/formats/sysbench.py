@@ -13,7 +13,14 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.values import Collector, every_sign, number, reads, test_name
+from fsbench_web.core.formats.values import (
+    Collector,
+    every_sign,
+    number,
+    prefixed,
+    reads,
+    test_name,
+)
 
 _TITLE = re.compile(r"^\W*sysbench (?:v)?([0-9][0-9A-Za-z.-]*)")
 _FILEIO = re.compile(
@@ -73,13 +80,6 @@ _FILE_INTERVAL = re.compile(
     rf"^\s*\[\s*[0-9]+s\s*\]\s+reads:\s+{_N} Mi?B/s\s+writes:\s+{_N} Mi?B/s\s+"
     rf"fsyncs:\s+{_N}/s"
 )
-_MEBIBYTES: dict[str, Decimal | int] = {
-    "": Decimal(1) / 1048576,
-    "K": Decimal(1) / 1024,
-    "M": 1,
-    "G": 1024,
-    "T": 1048576,
-}
 _TESTS = frozenset({"cpu", "memory", "threads", "mutex", "oltp"})
 _TITLES = (
     (re.compile(r"CPU speed:|Prime numbers limit|Maximum prime number|Doing CPU perf"), "cpu"),
@@ -263,7 +263,7 @@ def _file_line(run: _Run, line: str, line_number: int) -> None:
             kind = {"write": "written"}.get(both[1], both[1])
             run.values.append((f"{kind}_throughput", both[3], "MiB/s", 1, line_number))
     elif (old := _OLD_DATA.search(line)) is not None:
-        times = _MEBIBYTES[old[2].upper().removesuffix("I")]
+        times = prefixed(old[2].lower(), "M")
         run.values.append(("throughput", old[1], "MiB/s", times, line_number))
     elif not (run.values and run.add_latency(line, line_number)):
         run.add_rates(_FILE_RATES, line, line_number)

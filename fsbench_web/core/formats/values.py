@@ -36,6 +36,7 @@ _LONGEST_NAME = 100
 """Suffixes that parsers add (_clat_p99.99) leave it within what the database keeps."""
 _LONGEST_SETTING = 200
 _NEGATIVE = re.compile(r"-[0-9.]+")
+_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 
 
 def number(text: str, times: Decimal | int = 1) -> float | None:
@@ -44,6 +45,11 @@ def number(text: str, times: Decimal | int = 1) -> float | None:
         return None
     value = float(Decimal(text.replace(",", ".")) * times)
     return value if value <= MAX_VALUE and not underflows(text, value) else None
+
+
+def prefixed(prefix: str | None, other: str, base: int = 1024) -> Decimal:
+    """How many units with the prefix ``other`` one with ``prefix`` is: 1024 of ("Gi", "M")."""
+    return Decimal(base) ** (_POWERS[(prefix or "").strip("i").upper()[:1]] - _POWERS[other])
 
 
 def test_name(*parts: str) -> str:

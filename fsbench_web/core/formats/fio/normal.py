@@ -32,7 +32,7 @@ from fsbench_web.core.formats.fio.naming import (
     work_unsaid,
 )
 from fsbench_web.core.formats.result import ParsedResult, load_text
-from fsbench_web.core.formats.values import Collector, reads, test_name
+from fsbench_web.core.formats.values import Collector, prefixed, reads, test_name
 from fsbench_web.core.identity import Identity
 
 _HOST = r"^(?:<([^<>]{1,80})> ?)?\s*"
@@ -61,15 +61,6 @@ _SIZES = r"([^\s-]+)-([^\s,]+)"
 _BLOCKS = re.compile(rf"bs=\(R\) {_SIZES}, \(W\) {_SIZES}, \(T\) {_SIZES}(?=,|$)")
 _SETTING = re.compile(r"(rw|bs|bs_is_seq_rand|ioengine)=(.*?)(?=, (?:bs|bs_is_\w+|ioengine)=|$)")
 _WAY = re.compile(r"(rand)?(read|write|trim)")
-_KILO: dict[str, Decimal | int] = {
-    "": Decimal(1) / 1024,
-    "K": 1,
-    "M": 1024,
-    "G": 1024**2,
-    "T": 1024**3,
-    "P": 1024**4,
-}
-_THOUSANDS = {"": 1, "k": 1000, "K": 1000, "M": 10**6, "G": 10**9}
 _NANOSECONDS = {"nsec": 1, "usec": 1000, "msec": 10**6}
 _LEAST_GROWTH = 1.1
 """Repeats that ran for a time differ by less in it."""
@@ -391,7 +382,7 @@ def _line(collector: Collector, job: _Job, line: str, number: int) -> None:
     if (side := _SIDE.match(line)) is not None:
         job.side, job.percentiles = side[2], ("", "")
         if (done := _DONE.search(side[3])) is not None:
-            job.done_kb[side[2]] = Decimal(done[1]) * _KILO[done[2].upper()]
+            job.done_kb[side[2]] = Decimal(done[1]) * prefixed(done[2], "K")
         if (ran := _RAN.search(side[3])) is not None:
             job.ran_s[side[2]] = int(ran[1][:12]) / 1000
         _rates(collector, job, side[3], number)
@@ -412,14 +403,14 @@ def _line(collector: Collector, job: _Job, line: str, number: int) -> None:
 
 def _rates(collector: Collector, job: _Job, text: str, line: int) -> None:
     if (iops := _IOPS.search(text)) is not None:
-        factor = _THOUSANDS[iops[2]]
+        factor = prefixed(iops[2], "", 1000)
         job.values.append(_Value(f"{job.side}_iops", iops[1], "ops/s", line, factor))
     rates = [(n, sign, sign == "" or i == "i") for n, sign, i in _RATE.findall(text)]
     # fio 3 gives a rate in units of 1024 and of 1000; before there was one, of 1024.
     binary_rates = [rate for rate in rates if rate[2]] or (rates if text.startswith("io=") else [])
     if binary_rates:
         number, sign, _ = binary_rates[0]
-        value = _Value(f"{job.side}_bw", number, "KB/s", line, _KILO[sign.upper()])
+        value = _Value(f"{job.side}_bw", number, "KB/s", line, prefixed(sign, "K"))
         job.values.insert(len(job.values) - (1 if iops else 0), value)
     else:
         collector.warn(line, f"{job.name}: no rate in bytes is there; it stays missing.")
