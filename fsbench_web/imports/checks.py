@@ -26,7 +26,6 @@ KILOBYTES = {
 
 
 def target_problems(target: Target) -> list[ImportProblem]:
-    """What is wrong with what was said of all files together."""
     problems = []
     if not target.study:
         problems.append(refusal("study_missing", field="study"))
@@ -141,7 +140,6 @@ def explained_units(
 
 
 def doubt(unit: str) -> str:
-    """A unit that may be of either, in a sentence."""
     return (
         f"{unit} may be of 1,000 or of 1,024 bytes, and nothing says which: it is kept as printed "
         "and converted to no other unit, unless the import says it (kilobyte)."

@@ -68,7 +68,6 @@ def filesystem_of(label: str) -> str:
 
 
 def from_folder(label: str) -> Guess:
-    """What a sub-folder says."""
     return Guess(filesystem_of(label), label) if label else Guess()
 
 

@@ -60,8 +60,6 @@ class ColumnPreview:
 
 @dataclass(frozen=True)
 class FieldPreview:
-    """A field with the column or the constant that says it."""
-
     name: str
     label: str
     column: int | None
@@ -73,8 +71,6 @@ class FieldPreview:
 
 @dataclass(frozen=True)
 class TablePreview:
-    """A table with the mapping as it is said now."""
-
     mapping: Mapping
     sheets: list[str]
     rows: list[Row]
@@ -161,7 +157,6 @@ def _table(data: bytes, mapping: Mapping | None, first: int) -> TablePreview:
 
 
 def _rest_of(mapping: Mapping, window: range) -> str:
-    """What is said of columns that are not shown."""
     kept = mapping.to_json()
     return json.dumps(
         {
@@ -192,7 +187,6 @@ def _said_of_rest(text: str) -> Mapping:
 
 
 def first_of(text: str) -> int:
-    """The first column that a form or an address asks for."""
     return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else 0
 
 

@@ -86,7 +86,6 @@ class ImportWork:
 
     @property
     def is_much(self) -> bool:
-        """Whether the importer does it."""
         return (
             self.runs > limits.MOST_RUNS_STORED
             or self.scores > limits.MOST_SCORES_STORED
@@ -125,7 +124,6 @@ class PlannedRun:
 
     @property
     def line(self) -> int | None:
-        """The line of its first number."""
         line = int(self.columns.lines[0])
         return None if line == NONE else line
 
@@ -146,7 +144,6 @@ class PlannedRun:
 
     @property
     def reason(self) -> str:
-        """What the history of the run says of its file."""
         if self.parsed.complete:
             return f"Imported from {self.file}."
         count = len(self.columns)
@@ -401,7 +398,6 @@ def _skip_other_files(plan: Plan) -> None:
 
 
 def _place_runs(planned: PlannedFile, target: Target, label: str) -> None:
-    """The runs in a file that was read, and what is wrong with them."""
     if planned.parsed is None or planned.numbers is None:
         return
     planned.runs = _runs_of(planned.source, planned.parsed, planned.numbers, target, label)
@@ -421,7 +417,6 @@ def labels_of(paths: Sequence[str], target: Target) -> list[str]:
 
 
 def folder_of(path: str) -> str:
-    """The folder that a file is in, without those above; "" for none."""
     return path.split("/")[-2] if "/" in path else ""
 
 
@@ -513,7 +508,6 @@ def _run_problems(run: PlannedRun) -> list[ImportProblem]:
 
 
 def _refuse_doubtful_repeats(files: Sequence[PlannedFile]) -> None:
-    """Add a problem to each file with doubtful repeats."""
     groups: dict[tuple[object, ...], list[PlannedRun]] = defaultdict(list)
     by_path = {file.path: file for file in files}
     for file in files:

@@ -87,7 +87,6 @@ class RunPreview:
 
     @property
     def run(self) -> Run:
-        """Its row, as it would be stored."""
         assert self.planned.run is not None
         return self.planned.run
 
@@ -106,7 +105,6 @@ class UnreadColumns:
 
     @property
     def are_ignored(self) -> bool:
-        """Whether all of them are said to be left out."""
         return not self.open_names
 
     @property
@@ -139,7 +137,6 @@ class FilePreview:
 
     @property
     def open_units(self) -> list[str]:
-        """Units that may be of 1,000 or of 1,024 bytes."""
         if self.parsed is None or self.numbers is None:
             return []
         units = (test.unit for test in self.numbers.columns.tests)

@@ -134,7 +134,6 @@ class ImportProblem:
 
     @classmethod
     def of(cls, found: Problem, file: str) -> "ImportProblem":
-        """What a parser found in a file."""
         return cls(file=file, **vars(found))
 
     @classmethod
@@ -154,7 +153,6 @@ class ImportProblem:
 
     @property
     def summary(self) -> str:
-        """The first sentence of ``shown``."""
         first, stop, _ = self.shown.partition(". ")
         return f"{first}{stop.strip()}"
 

@@ -121,7 +121,6 @@ def work_on(row: Import, stopping: threading.Event) -> None:
 
 
 def _store(row: Import, on_progress: OnProgress) -> None:
-    """Read the files again, and store them in one transaction."""
     target = Target(**row.target)
     plan = plan_files(uploads.sources_of(row), target)
     if row.created_by is None:  # the account was deleted; nobody's imports are those of commands

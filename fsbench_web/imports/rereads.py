@@ -64,7 +64,6 @@ class Change:
 
     @property
     def measurement(self) -> ParsedValue:
-        """Whichever there is: both are of the same cell."""
         value = self.old or self.new
         assert value is not None
         return value
@@ -116,7 +115,6 @@ class Difference:
     """Those of its import as they would be; None where they stay."""
 
     def total(self, kind: str) -> int:
-        """How many changes of a kind there are."""
         return self.counts[kind].total()
 
     @property
@@ -227,7 +225,6 @@ def _run_ids(
 
 
 def _stored_run(blocks: Sequence[Numbers]) -> ReadRun | None:
-    """The numbers of a run as they are stored."""
     if not blocks:
         return None
     samples: dict[int, Any] = {}
@@ -239,7 +236,6 @@ def _stored_run(blocks: Sequence[Numbers]) -> ReadRun | None:
 
 
 def _compare(run_id: int, old: ReadRun | None, new: ReadRun | None, comparison: Difference) -> None:
-    """Note what is other of a run."""
     old_digest = old.digest() if old else ""
     if old and new and old_digest == new.digest():
         return

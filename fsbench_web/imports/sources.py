@@ -82,7 +82,6 @@ class FileDescription:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "FileDescription":
-        """As a JSON column keeps it."""
         ignored = data.get("ignored")
         return cls(**{**data, "ignored": None if ignored is None else tuple(ignored)})
 
@@ -120,7 +119,6 @@ class SourceFile:
 
     @property
     def name(self) -> str:
-        """The path without its folders."""
         return self.path.rsplit("/", 1)[-1]
 
     def read(self) -> bytes:

@@ -27,7 +27,6 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def too_large_sentence() -> str:
-    """The message for people and programs."""
     limit = settings.MAX_UPLOAD_BYTES // (1024 * 1024)
     return (
         f"The upload is larger than {limit} MiB, all files together, and was refused; nothing was "
@@ -37,7 +36,6 @@ def too_large_sentence() -> str:
 
 
 def too_many_sentence() -> str:
-    """The same for too many files."""
     return (
         f"These are more than {settings.DATA_UPLOAD_MAX_NUMBER_FILES} files, and nothing was "
         "stored. Pack them into a zip or tar.gz, which may hold more."

@@ -54,8 +54,6 @@ class Preview:
 
 @dataclass(frozen=True)
 class Correction:
-    """What the preview's form says of one file."""
-
     description: FileDescription
     is_left_out: bool
 

@@ -49,7 +49,6 @@ DELIMITERS = ((",", "comma"), (";", "semicolon"), ("tab", "tab"), ("|", "vertica
 
 
 def user_of(request: HttpRequest) -> User:
-    """Who is signed in; for views behind login_required."""
     assert isinstance(request.user, User)
     return request.user
 
@@ -148,7 +147,6 @@ def _waiting_page(request: HttpRequest, row: Import) -> HttpResponse:
 
 
 def not_found_sentence(import_id: int) -> str:
-    """Why an import is not there."""
     return (
         f"There is no import {import_id}. Uploads that nobody imported are deleted after a day; "
         "upload the files again."

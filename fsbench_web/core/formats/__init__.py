@@ -152,7 +152,6 @@ def _has_other_rates(other: Format, result: ParsedResult, lines: list[str]) -> b
 
 
 def _rates(result: ParsedResult) -> dict[str, list[float]]:
-    """The rates of reads, writes and trims, whatever their jobs are called."""
     rates: dict[str, list[float]] = defaultdict(list)
     for value in result.values:
         if value.test.endswith("_bw"):
@@ -216,7 +215,6 @@ def _note_failures(result: ParsedResult, lines: list[str]) -> None:
 
 
 def _failures(tool: str, lines: list[str]) -> list[Problem]:
-    """The first lines in which a tool says that it failed."""
     numbers = (n for n, line in enumerate(lines, start=1) if _FAILURE.match(line[:200]))
     return [
         Problem(number, None, f"{tool} says {quoted(lines[number - 1], 200)}.")
@@ -225,7 +223,6 @@ def _failures(tool: str, lines: list[str]) -> list[Problem]:
 
 
 def _format_of(head: list[str]) -> Format | None:
-    """The first format that recognises the first lines of a text."""
     return next((candidate for candidate in _TEXT if candidate.recognises(head)), None)
 
 
@@ -319,7 +316,6 @@ def _read(text_format: Format, read: Parse, lines: list[str]) -> ParsedResult:
 
 
 def _refusal(name: str, lines: list[str]) -> UnreadableFile:
-    """Why a text is not read, and what to do."""
     head = lines_to_look_at(lines)
     if unsupported.is_beside(head):
         message = (

@@ -87,8 +87,6 @@ def _unreadable(message: str) -> UnreadableFile:
 
 
 class _Budget:
-    """How much may still be unpacked, and how many members."""
-
     def __init__(self, max_bytes: int, packed_bytes: int) -> None:
         self.max_bytes = max_bytes
         self.packed_bytes = max(packed_bytes, 1)
@@ -285,7 +283,6 @@ def _tar(stream: _BoundedReader, budget: _Budget) -> Iterator[Member]:
 
 
 def _body(stream: _BoundedReader, size: int) -> bytes:
-    """The content after a header, without the padding to a whole block."""
     if size < 0:
         raise _damaged("a size is negative")
     data = stream.read(size)

@@ -45,7 +45,6 @@ Paths may differ.
 
 
 def _is_dd(lines: list[str]) -> bool:
-    """Whether a line is dd's last, below its records."""
     return any(
         _summary(lines, index) is not None for index, line in enumerate(lines) if "B/" in line
     )

@@ -39,8 +39,6 @@ _LOST = re.compile(r"^number of (?:failed transactions|transactions skipped): ([
 
 @dataclass
 class _Run:
-    """One run, from its type on."""
-
     line: int
     kind: str
     settings: list[str]
@@ -53,7 +51,6 @@ class _Run:
 
 
 def _is_pgbench(lines: list[str]) -> bool:
-    """Whether a rate of transactions and the type of a run are there."""
     return any(map(_TPS.match, lines)) or (
         any(map(_TYPE.match, lines)) and any(line.startswith("scaling factor:") for line in lines)
     )

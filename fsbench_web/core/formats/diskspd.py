@@ -44,8 +44,6 @@ _NOT_SETTINGS = re.compile(r"using (?:completion|I/O Completion|Overlapped)|rand
 
 @dataclass
 class _Run:
-    """One run, from its command to the next."""
-
     line: int
     command: str = ""
     settings: list[str] = field(default_factory=list)
@@ -59,7 +57,6 @@ class _Run:
 
 @reads("diskspd", "diskspd", any_line(_HEADER.match))
 def parse(lines: list[str], collector: Collector) -> ParsedResult:
-    """Read all runs, which must have the same settings."""
     result = collector.result
     runs = _runs(lines, collector)
     for run in runs:
@@ -151,7 +148,6 @@ _PATTERNS = {"SEQ": "seq", "Sequential": "seq", "RND": "rnd", "Random": "rnd"}
 
 @reads("crystaldiskmark", "crystaldiskmark", every_sign(_TITLE.match, _CRYSTAL_SECTION.match))
 def parse_crystaldiskmark(lines: list[str], collector: Collector) -> ParsedResult:
-    """Read all rows of versions 7 and 8."""
     result = collector.result
     section = ""
     settings: dict[str, None] = {}

@@ -42,7 +42,6 @@ class JsonObject(list[tuple[str, "Json"]]):
     line: int = 0
 
     def get(self, key: str) -> "Json":
-        """The value of the first such key, or None."""
         return next((value for name, value in self if name == key), None)
 
     def object(self, key: str) -> "JsonObject":
@@ -51,19 +50,16 @@ class JsonObject(list[tuple[str, "Json"]]):
         return value if isinstance(value, JsonObject) else JsonObject()
 
     def objects(self, key: str) -> list["JsonObject"]:
-        """The objects in the list under a key."""
         value = self.get(key)
         if not isinstance(value, JsonList):
             return []
         return [entry for entry in value if isinstance(entry, JsonObject)]
 
     def number(self, key: str) -> Number | None:
-        """The number under a key."""
         value = self.get(key)
         return value if isinstance(value, Number) else None
 
     def amount(self, key: str) -> float | None:
-        """The number under a key, as a number."""
         number = self.number(key)
         return float(number.text) if number is not None else None
 
@@ -73,7 +69,6 @@ class JsonObject(list[tuple[str, "Json"]]):
         return value if isinstance(value, str) else ""
 
     def is_zero(self, key: str) -> bool:
-        """Whether the number under a key is there and is 0."""
         return self.amount(key) == 0
 
 
@@ -163,7 +158,6 @@ class _Reader:
         raise self._wrong(position, "a value")
 
     def _members(self, position: int, depth: int) -> tuple[JsonObject | JsonList, int]:
-        """An object or an array."""
         found = JsonObject() if self.text[position] == "{" else JsonList()
         closing = "]"
         if isinstance(found, JsonObject):

@@ -125,8 +125,6 @@ class _Result(_Entry):
 
 @dataclass
 class _Document:
-    """What the XML holds."""
-
     generated: _Entry = field(default_factory=_Entry)
     systems: list[_Entry] = field(default_factory=list)
     results: list[_Result] = field(default_factory=list)
@@ -134,7 +132,6 @@ class _Document:
 
 @reads("phoronix-xml", "phoronix", any_line(_ROOT.search), has_long_lines=True)
 def parse(lines: list[str], collector: Collector) -> ParsedResult:
-    """Read all results that are rates or times."""
     start = next(index for index, line in enumerate(lines) if "<" in line)
     document = _Reader(start).read("\n".join(lines[start:]))
     result = collector.result
@@ -295,7 +292,6 @@ class _Reader:
 
 
 def _recognises(lines: list[str]) -> bool:
-    """Whether a row of systems is there, and below it a row with the name of a result."""
     header = next((index for index, line in enumerate(lines) if _HEADER.match(line)), None)
     return header is not None and any(_RESULT.match(line) for line in lines[header + 1 :])
 

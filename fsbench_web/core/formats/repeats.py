@@ -198,7 +198,6 @@ def _settings(command: str) -> list[str]:
 
 
 def _several(places: Sequence[tuple[str, ...]]) -> str:
-    """What to say of runs in several places."""
     named = ", ".join(" and ".join(paths)[:60] for paths in places[:3])
     more = f" and {len(places) - 3} more" if len(places) > 3 else ""
     return (

@@ -193,7 +193,6 @@ class ParsedResult:
 
     @property
     def count(self) -> int:
-        """How many numbers it holds."""
         return len(self.values)
 
     def without_kernels(self) -> "ParsedResult":

@@ -175,7 +175,6 @@ class _Run:
     def add_rates(
         self, rates: tuple[tuple[re.Pattern[str], str, str], ...], line: str, line_number: int
     ) -> None:
-        """Keep what a table of rates finds in a line."""
         for pattern, name, unit in rates:
             if (rate := pattern.match(line)) is not None:
                 text = rate.groups()[-1]

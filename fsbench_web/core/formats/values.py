@@ -266,7 +266,6 @@ class Collector:
         self.warn(line, message)
 
     def refuse(self, line: int | None, message: str, column: int | None = None) -> None:
-        """Note what makes the file unreadable."""
         if len(self.problems) < ENOUGH_PROBLEMS:
             self.problems.append(Problem(self._line_of_file(line), column, message))
         self.must_stop = self.must_stop or len(self.problems) >= ENOUGH_PROBLEMS

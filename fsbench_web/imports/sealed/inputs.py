@@ -238,7 +238,6 @@ def _read(row: Mapping[str, Any], data: bytes) -> Read:
 
 
 def _joined(parts: Sequence[Any]) -> tuple[MeasurementColumns, dict[int, Any]]:
-    """The numbers of several blocks of one output."""
     samples: dict[int, Any] = {}
     start = 0
     for columns, of_part in parts:

@@ -23,7 +23,6 @@ class KeyUnusable(Exception):
 
 
 def path() -> Path:
-    """The file of this host's private key."""
     return Path(settings.DATA_DIR) / "signing-key.pem"
 
 

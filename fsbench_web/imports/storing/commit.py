@@ -117,7 +117,6 @@ def store_runs(
 
 
 def _series(study: Study, planned: Sequence[PlannedRun]) -> list[Series]:
-    """The series of each run, locked."""
     by_key: dict[tuple[Any, ...], Series] = {}
     workloads: dict[int, Workload | None] = {}
     keys = []
@@ -209,7 +208,6 @@ def _measured(parts: Sequence[PlannedRun]) -> MeasuredDate:
 
 
 def _reason(parts: Sequence[PlannedRun]) -> str:
-    """What the history of a run says of the files it came from."""
     words = list(dict.fromkeys(part.reason for part in parts))
     more = len(words) - MOST_FILES_NAMED
     return " ".join(words[:MOST_FILES_NAMED]) + (f" And {more:,} more files." if more > 0 else "")

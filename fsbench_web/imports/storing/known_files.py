@@ -44,7 +44,6 @@ class KnownFile:
 
     @property
     def address(self) -> str:
-        """The page of the import, or of the run."""
         if self.import_id is None:
             return reverse("studies:run", args=[self.run_id])
         return reverse("imports:show", args=[self.import_id])

@@ -295,7 +295,6 @@ def _label(run: PlannedRun) -> str:
 
 
 def _note(message: str, file: str | None = None) -> ImportProblem:
-    """A warning that loses nothing."""
     return ImportProblem(message, file, is_note=True)
 
 
@@ -348,7 +347,6 @@ def _duplicate_problem(
 
 
 def _repeat_taken(entry: PlannedRun, series: Series, existing: ExistingRuns) -> ImportProblem:
-    """That the repeat which is said measured the same already."""
     assert entry.said_repeat is not None
     return refusal(
         "repeat_taken",

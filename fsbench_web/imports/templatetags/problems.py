@@ -11,5 +11,4 @@ register = template.Library()
 
 @register.filter(name="grouped")
 def grouped_problems(problems: Iterable[ImportProblem]) -> list[ProblemGroup]:
-    """Those of one kind in many lines of a file as one (imports.problems)."""
     return grouped(problems)

@@ -53,7 +53,6 @@ _MOST_SAMPLES = 20_000
 
 
 def recognises(lines: list[str]) -> bool:
-    """Whether all lines are numbers as fio logs them; a first one is there."""
     filled_lines = [line for line in lines if line.strip()]
     # What follows the last newline may be cut off.
     return bool(filled_lines) and all(
@@ -62,13 +61,11 @@ def recognises(lines: list[str]) -> bool:
 
 
 def recognises_histogram(lines: list[str]) -> bool:
-    """Whether all lines begin as those of a histogram log do."""
     filled_lines = [line for line in lines if line.strip()]
     return bool(filled_lines) and all(_BINS_START.match(line) for line in filled_lines)
 
 
 def is_named(name: str) -> bool:
-    """Whether a file is called as fio calls its logs."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -339,7 +336,6 @@ def middle(place: int, coarse: int = 0) -> float:
 
 
 def _bounds(index: int) -> tuple[int, int]:
-    """From where to where a bin goes."""
     shift = max(0, (index >> 6) - 1)
     low = index if index < 128 else (64 + index % 64) << shift
     return low, low + (1 << shift)

@@ -199,7 +199,6 @@ def described_jobs(lines: Sequence[str], beside: Beside) -> list[Description]:
 
 
 def jobs_in(lines: Sequence[str]) -> Jobs:
-    """What a text says of jobs, by their names."""
     # A command with a job file has the jobs of the file, which count once.
     found = {id(jobs): jobs for _, jobs in described_jobs(lines, {})}
     return _joined(found.values())
@@ -215,7 +214,6 @@ def _joined(described: Iterable[Jobs]) -> Jobs:
 
 
 def beside_of(beside: Beside, names: Collection[str]) -> Beside:
-    """What other files say of jobs of these names."""
     found = {
         file: {name: options for name, options in jobs.items() if name in names}
         for file, jobs in beside.items()

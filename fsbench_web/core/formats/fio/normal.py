@@ -69,8 +69,6 @@ _MICROSECONDS: dict[str, Decimal | int] = {"nsec": Decimal("0.001"), "usec": 1, 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What fio says of a job before it begins."""
-
     name: str
     text: str = ""
     iodepth: int | None = None
@@ -173,7 +171,6 @@ class _Report:
 
 
 def _recognises(lines: list[str]) -> bool:
-    """Whether a line tells a job's plan or its result as fio does."""
     return any(_JOB.match(line) or _PLAN.match(line) for line in lines if ": (g" in line)
 
 
@@ -225,7 +222,6 @@ def _modes(job: _Job, varying: dict[str, set[str]], *, several: bool) -> Iterato
 def _name_by_identity(
     reports: list[_Report], descriptions: list[Description], result: ParsedResult
 ) -> None:
-    """Name the tests of jobs that ran alone by what is said of them."""
     for report in reports:
         for job in report.jobs:
             job.options = options_above(descriptions, job.line, job.name)
@@ -499,7 +495,6 @@ def _report(collector: Collector, report: _Report, varying: dict[str, set[str]])
 
 
 def _processes_of(job: _Job) -> tuple[str, str, str, str]:
-    """What the processes of one job have in common."""
     return job.host, job.name, job.group, job.plans[0].name if job.is_one_of_several else ""
 
 

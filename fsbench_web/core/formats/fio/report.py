@@ -52,8 +52,6 @@ _TOTALS = {"lat_ns": ("lat", "ns"), "lat": ("lat", "µs")}
 
 @dataclass
 class _Job:
-    """One entry of jobs or client_stats."""
-
     name: str
     entry: JsonObject
     options: dict[str, str]
@@ -71,7 +69,6 @@ class _Job:
 
     @property
     def settings(self) -> dict[str, str]:
-        """The options that make another workload."""
         return {option: text for option, text in self.options.items() if self.is_setting(option)}
 
     @property
@@ -110,8 +107,6 @@ class _Job:
 
 @dataclass
 class _Document:
-    """One JSON object that fio printed: one report, final or of an interval."""
-
     root: JsonObject
     jobs: list[_Job] = field(default_factory=list)
 

@@ -89,7 +89,6 @@ class Totals:
 
 
 def last_report(data: bytes) -> JsonObject | None:
-    """The last report of a JSON output; None where there is none that can be read."""
     try:
         reports = [*documents(data.decode("utf-8", "replace").split("\n"))]
     except UnreadableFile:

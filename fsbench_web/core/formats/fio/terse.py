@@ -90,7 +90,6 @@ class _Job:
 
 
 def _recognises(lines: list[str]) -> bool:
-    """Whether any line starts as fio's terse output does, and is as long."""
     return any(_LINE.match(line) and line.count(";") > 40 for line in lines)
 
 

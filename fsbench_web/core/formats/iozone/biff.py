@@ -58,7 +58,6 @@ Cell = tuple[int, int, str | float]
 
 
 def recognises(data: bytes) -> bool:
-    """Whether this starts as a sheet of Excel 2."""
     return data.startswith(_START[:4]) and data[4:8] in (_START[4:], b"\x00\x02\x10\x00")
 
 

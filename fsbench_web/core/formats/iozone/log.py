@@ -168,7 +168,6 @@ def is_banner(line: str) -> bool:
 
 
 def is_matrix_header(line: str) -> bool:
-    """Whether the line is the header of a matrix."""
     return _HEADER.match(line) is not None
 
 

@@ -171,7 +171,6 @@ _ROW = re.compile(r'^\s*"([0-9]{1,12})"\s+([^\s"].*)$')
 
 
 def is_report_title(line: str) -> bool:
-    """Whether a table of the report starts here."""
     title = _TITLE.match(line)
     return title is not None and title[1].lower() in _TITLES
 

@@ -59,8 +59,6 @@ def _plain(line: str) -> str:
 
 @dataclass
 class _Test:
-    """The test of the current block."""
-
     name: str = ""
     kind: str = "process"
 

@@ -97,8 +97,6 @@ _SAID = re.compile(
 
 @dataclass
 class _Run:
-    """One invocation: from its header to the next."""
-
     line: int
     command: str = ""
     # Operation, kind, text, unit, factor, line.

@@ -59,8 +59,6 @@ Columns = list[tuple[str, str] | None]
 
 @dataclass
 class _FlatMean:
-    """The row of means of one run, and the rows of its intervals."""
-
     line: int
     row: dict[str, str]
     intervals: list[dict[str, str]] = field(default_factory=list)
@@ -163,8 +161,6 @@ def _load(threads: str) -> str:
 
 @dataclass
 class _Run:
-    """A run as its line says it, with the rows of its intervals."""
-
     name: str
     description: str
     columns: Columns = field(default_factory=list)

@@ -186,7 +186,6 @@ class Grouping:
     is_clear: bool = False
 
     def see(self, line: int, text: str) -> None:
-        """Take a number as it is written."""
         if _ONE_GROUP.fullmatch(text):
             self.first = self.first or (line, text)
         elif _UNGROUPED.fullmatch(text):
@@ -210,7 +209,6 @@ class Grouping:
 
     @property
     def has_comma(self) -> bool:
-        """Whether the number in doubt has a comma."""
         return self.first is not None and "," in self.first[1]
 
 
@@ -260,7 +258,6 @@ class CellReading:
     def refuse(
         self, line: int | None, place: CellPosition | None, code: str, **parameters: Any
     ) -> None:
-        """Note what is wrong at a place."""
         self.problems.append(problem(code, line, place.column if place else None, **parameters))
 
 
@@ -369,7 +366,6 @@ def _repeat(reading: CellReading, data: Cells, line: int) -> int | None:
 
 
 def _load(reading: CellReading, data: Cells, line: int) -> str:
-    """What worked at the same time, as measurements keep it."""
     counts: dict[str, int] = {}
     for name in LOADS:
         place = data.get(name)
@@ -468,5 +464,4 @@ def _sure_sign(text: str) -> str:
 
 
 def _without_groups(text: str, decimal: str) -> str:
-    """A number without what sets its thousands apart."""
     return text.replace("," if decimal == "." else ".", "")

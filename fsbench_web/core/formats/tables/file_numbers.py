@@ -110,7 +110,6 @@ class ParsedTable(ParsedResult):
 
     @property
     def count(self) -> int:
-        """How many numbers it holds."""
         return len(self.numbers)
 
     def without_kernels(self) -> "ParsedTable":

@@ -94,7 +94,6 @@ def grid_of(lines: Sequence[str], delimiter: str = "") -> Grid:
 
 
 def is_bordered(line: str, delimiter: str) -> bool:
-    """Whether bars stand at both ends of a line."""
     text = line.translate(_BARS).strip()
     return delimiter == BAR and len(text) > 1 and text[0] == text[-1] == BAR
 

@@ -135,7 +135,6 @@ def field_word(word: str) -> str:
 
 
 def is_filesystem(word: str) -> bool:
-    """Whether a word is the name of a file system."""
     return word in FILESYSTEMS or word in _OTHER_FILESYSTEMS
 
 
@@ -209,7 +208,6 @@ def in_two_rows(above: str, below: str) -> str:
 
 
 def _repeat_of(name: str) -> tuple[dict[str, str], str]:
-    """The repeat that a header's name says, and the rest of the name."""
     if match := _REPEAT.fullmatch(name.lower()):
         return {"repeat": match[1] or match[2]}, ""
     if match := _REPEAT_AT_THE_END.search(name.lower()):
@@ -317,7 +315,6 @@ def fallback_field(word: str) -> str:
 
 
 def split_brackets(word: str) -> str:
-    """A header without the brackets at its end."""
     match = _IN_BRACKETS.fullmatch(word.strip())
     return match[1] if match else word
 

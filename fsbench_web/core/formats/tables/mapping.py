@@ -78,11 +78,9 @@ class Mapping:
     has_cell_units: bool = False
 
     def test_of(self, word: str) -> str:
-        """What a word in the column of tests means."""
         return self.names.get(word.strip().lower(), word)
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON column keeps it."""
         return {
             **asdict(self),
             "tests": [[n, *sentence] for n, sentence in sorted(self.tests.items())],
@@ -117,7 +115,6 @@ class Mapping:
         return [name for name in ("unit",) if name not in names]
 
     def problems(self) -> list[Problem]:
-        """What is wrong with the mapping itself."""
         problems = [problem("field_missing", field=name) for name in self.missing()]
         if self.shape not in SHAPES or self.rows_are not in ("file", "record"):
             problems.append(problem("no_shape"))

@@ -104,7 +104,6 @@ def read_mapped(grid: Grid, mapping: table_mapping.Mapping) -> ParsedTable:
 
 
 def _words_in(columns: Sequence[int]) -> Callable[[Sequence[str]], object]:
-    """A function that takes the words of these columns out of a row."""
     return itemgetter(*columns) if columns else lambda _: ()
 
 
@@ -275,7 +274,6 @@ class TableReader(CellReading):
 
     @property
     def count(self) -> int:
-        """How many numbers were kept."""
         return len(self._numbers) // _NUMBER.itemsize
 
     def must_stop(self, line: int) -> bool:
@@ -393,7 +391,6 @@ class TableReader(CellReading):
 
 
 def _counted_from_1(table: ParsedTable) -> ParsedTable:
-    """The table with repeats from 1, also where it counts them from 0."""
     keys = table.numbers.keys
     if any(key[3] == 0 for key in keys):
         table.numbers = replace(table.numbers, keys=[_next_repeat(key) for key in keys])

@@ -70,7 +70,6 @@ def tables_of(data: bytes, delimiter: str = "") -> list[Grid]:
 
 
 def parse_mapped(data: bytes, mapping: Mapping) -> ParsedResult:
-    """All numbers of a table with columns that somebody explained."""
     from fsbench_web.core.formats.tables.reading import read_mapped
 
     mapping.check()
@@ -159,7 +158,6 @@ class _PartCheck:
         self._parser.StartElementHandler = self._element
 
     def read(self, stream: IO[bytes]) -> None:
-        """Raises UnreadableFile."""
         try:
             while chunk := stream.read(_CHUNK):
                 self._parser.Parse(chunk)
@@ -201,7 +199,6 @@ class _Cells:
     """One text may be that of many cells."""
 
     def grid(self, sheet: Any) -> Grid:
-        """The rows of a sheet that hold anything."""
         sheet.reset_dimensions()  # what a sheet says of its size may be untrue
         rows = []
         for number, values in enumerate(sheet.iter_rows(values_only=True), start=1):

@@ -200,7 +200,6 @@ def proposal(grid: Grid) -> Mapping | None:
 
 
 def _is_too_wide(grid: Grid) -> bool:
-    """Whether a row that may be the header has more words than a table has columns."""
     return any(len(row.words) > MAX_COLUMNS for row in grid.rows[:_LOOKED_AT])
 
 
@@ -282,7 +281,6 @@ def _tests_of_contenders(
 
 
 def _cells_have_units(grid: Grid, mapping: Mapping) -> bool:
-    """Whether the first numbers of a table say their unit themselves."""
     columns = [*mapping.tests] or [mapping.columns.get("value", -1)]
     words = [
         row.words[column]
@@ -428,7 +426,6 @@ def _matrix_proposal(grid: Grid, rows: list[Row]) -> Mapping:
 
 
 def _is_complete(grid: Grid, mapping: Mapping) -> bool:
-    """Whether every matrix names its test."""
     if mapping.shape != MATRIX:
         return True
     blocks, _ = blocks_of([row for row in grid.rows if not row.problem])
