@@ -10,7 +10,7 @@ Excel File Format" (D. Rentz), 5.49 INTEGER, 5.63 LABEL, 5.71 NUMBER; and files 
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import replace
+from typing import NamedTuple
 
 from fsbench_web.core.formats.iozone.log import options_of, settings_of
 from fsbench_web.core.formats.iozone.tables import MISSING, test_of_title
@@ -19,13 +19,11 @@ from fsbench_web.core.formats.result import (
     MAX_VALUES,
     MIN_VALUE,
     ParsedResult,
-    ParsedValue,
     Problem,
     UnreadableFile,
     load_text,
 )
-from fsbench_web.core.formats.text import beyond_measure, capped
-from fsbench_web.core.units import most_measurable
+from fsbench_web.core.formats.values import Collector
 
 FORMAT = "iozone-biff2"
 _BOF, _EOF = 0x0009, 0x000A
@@ -57,6 +55,14 @@ Cell = tuple[int, int, str | float]
 """Row and column from 0, and what stands there."""
 
 
+class _Value(NamedTuple):
+    test: str
+    sizes: tuple[int | None, int | None]
+    number: float
+    line: int
+    load: str = ""
+
+
 def recognises(data: bytes) -> bool:
     return data.startswith(_START[:4]) and data[4:8] in (_START[4:], b"\x00\x02\x10\x00")
 
@@ -85,28 +91,18 @@ def parse(data: bytes) -> ParsedResult:
     result.modes = settings_of(command, has_head=False)
     unit = "ops/s" if "O" in options else "µs" if "N" in options else "KB/s"
     is_throughput = any(isinstance(text, str) and _THROUGHPUT.search(text) for *_, text in cells)
-    problems: list[Problem] = []
-    values = _throughput(cells, options) if is_throughput else _matrix(cells, problems)
-    for value in values:
-        line = value.line
-        if value.value == 0:
-            message = f"{value.test}: {MISSING}"
-            result.warnings.append(Problem(line, None, message, is_note=True))
-        elif MAX_VALUE >= value.value > most_measurable(unit):
-            said = beyond_measure(f"{value.value:.15g}", unit)
-            result.warnings.append(Problem(line, None, f"{value.test}: {said}"))
-        elif not MIN_VALUE <= value.value <= MAX_VALUE:  # nor what is no number
-            message = f"{value.test}: {value.value} is not a measurement."
-            problems.append(Problem(line, None, message))
+    collector = Collector(result)
+    for value in _throughput(cells, options) if is_throughput else _matrix(cells, collector):
+        collector.sizes, collector.load = value.sizes, value.load
+        if value.number == 0:
+            collector.warn(value.line, f"{value.test}: {MISSING}", is_note=True)
+        elif not MIN_VALUE <= value.number <= MAX_VALUE:  # nor what is no number
+            collector.refuse(value.line, f"{value.test}: {value.number} is not a measurement.")
         else:
-            result.values.append(replace(value, unit=unit))
+            collector.add(value.test, repr(value.number), unit, value.line)
     if not result.complete:
-        result.warnings.append(Problem(None, None, "The sheet has no end: rows may be missing."))
-    if not result.values and not problems:
-        problems.append(Problem(1, None, "The sheet holds no measurement."))
-    if problems:
-        raise UnreadableFile(capped(problems))
-    return result
+        collector.warn(None, "The sheet has no end: rows may be missing.")
+    return collector.finish("The sheet holds no measurement.", 1)
 
 
 def _cells(data: bytes) -> Iterator[Cell | None]:
@@ -145,9 +141,8 @@ def _cut_off(position: int) -> UnreadableFile:
     return UnreadableFile([Problem(None, None, message)])
 
 
-def _matrix(cells: list[Cell], problems: list[Problem]) -> list[ParsedValue]:
+def _matrix(cells: list[Cell], collector: Collector) -> Iterator[_Value]:
     """A title, a row of record sizes, then rows of a file size with its values."""
-    values: list[ParsedValue] = []
     test, title_row = "", -1
     records: dict[int, int | None] = {}
     file_kb: int | None = None
@@ -163,13 +158,12 @@ def _matrix(cells: list[Cell], problems: list[Problem]) -> list[ParsedValue]:
             key = (test, record_kb, file_kb)
             if key in seen:
                 message = f"{test} of {record_kb} KB records in {file_kb} KB files is given twice."
-                problems.append(Problem(row + 1, column + 1, message))
+                collector.refuse(row + 1, message, column + 1)
             seen.add(key)
-            values.append(ParsedValue(test, record_kb, file_kb, content, "", row + 1))
-    return values
+            yield _Value(test, (record_kb, file_kb), content, row + 1)
 
 
-def _throughput(cells: list[Cell], options: dict[str, str]) -> list[ParsedValue]:
+def _throughput(cells: list[Cell], options: dict[str, str]) -> Iterator[_Value]:
     """Rows of a test, with a column for each number of children from the first one on."""
     record_kb = next(
         (int(size[1]) for *_, t in cells if isinstance(t, str) and (size := _RECORD_SIZE.match(t))),
@@ -184,14 +178,12 @@ def _throughput(cells: list[Cell], options: dict[str, str]) -> list[ParsedValue]
     names = {
         row: _TESTS.get(text.strip().lower(), "") for row, _, text in cells if type(text) is str
     }
-    values: list[ParsedValue] = []
     for row, column, content in cells:
         if not isinstance(content, float) or not names.get(row) or first is None:
             continue
         count = first + column - _FIRST_COLUMN
         load = load_text(threads=count) if "T" in options else load_text(processes=count)
-        values.append(ParsedValue(names[row], record_kb, file_kb, content, "", row + 1, load=load))
-    return values
+        yield _Value(names[row], (record_kb, file_kb), content, row + 1, load)
 
 
 def _kilobytes(content: float) -> int | None:
