@@ -29,7 +29,8 @@ from fsbench_web.core.formats.tables.mapping import (
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped, tables_of
 from fsbench_web.core.formats.tables.table import proposal, shape_reason
 from fsbench_web.imports.models import Import, ImportFile, ImportState, SavedMapping
-from fsbench_web.imports.problems import COLUMN_LABELS, ImportProblem
+from fsbench_web.imports.problems import COLUMN_LABELS, ImportProblem, ImportRefused
+from fsbench_web.platform import plain_text
 from fsbench_web.renderings import reading
 
 _Answer = TypeVar("_Answer")
@@ -42,6 +43,7 @@ _MOST_DIGITS = 7
 """Of a column or a line: no table has more of either."""
 _MOST_LOOKED_AT, _MOST_OFFERED = 50, 5
 _MOST_OF_REST = 1024 * 1024
+_MOST_OF_NAME = 100
 _MOST_OF_WORD, _MOST_OF_FORM = 60, 2000
 """Characters of a word for not measured, and of all of them."""
 
@@ -308,18 +310,37 @@ def _called(
         return [Problem(None, None, str(error))]
 
 
-def save(name: str, data: bytes, mapping: Mapping, user: User, team: Team | None = None) -> None:
-    """Keep a mapping by name for the next table with this header; ``team`` has it too."""
+def keep(
+    file: ImportFile,
+    data: bytes,
+    mapping: Mapping,
+    user: User,
+    name: str,
+    team_name: str = "",
+    *,
+    is_new: bool = True,
+) -> None:
+    """Read a file so from now on, and keep a new mapping that has a name.
+
+    Raises ImportRefused with all that is wrong, and Import.DoesNotExist as ``apply`` does.
+    """
+    problems = check(file, data, mapping)
+    team = Team.objects.filter(members=user, name=team_name).first()
+    if len(name) > _MOST_OF_NAME:
+        problems.append(ImportProblem("The name of the mapping is too long."))
+    if reason := plain_text.problem(name):
+        problems.append(ImportProblem(f"The name of the mapping cannot be shown. {reason}"))
+    if team_name and team is None:
+        problems.append(ImportProblem(f'You are not a member of a team "{team_name[:80]}".'))
+    if problems:
+        raise ImportRefused(problems)
+    apply(file, mapping, name)
+    if not (name and is_new):
+        return
+    digest = _digests(data, [mapping])[0]
+    values = {"header_digest": digest, "mapping": mapping.to_json(), "team": team}
     with transaction.atomic():
-        SavedMapping.objects.update_or_create(
-            name=name,
-            created_by=user,
-            defaults={
-                "header_digest": _digests(data, [mapping])[0],
-                "mapping": mapping.to_json(),
-                "team": team,
-            },
-        )
+        SavedMapping.objects.update_or_create(name=name, created_by=user, defaults=values)
         if team is not None:
             # It says how tables of other people may be read.
             audit.note(user, "columns kept", f"columns {name}", team=team.name)

@@ -34,7 +34,6 @@ from fsbench_web.imports.problems import ImportProblem, ImportRefused
 from fsbench_web.imports.sources import Target, unpack
 from fsbench_web.imports.storing.commit import safe_name
 from fsbench_web.imports.upload_limit import limit_upload
-from fsbench_web.platform import plain_text
 from fsbench_web.studies.models import Artefact, Series, Study
 
 RUNS_SHOWN = 500
@@ -345,20 +344,16 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
     )
     if request.method == "POST":
         result, name = mappings.mapping_of(request.POST), request.POST.get("name", "").strip()
-        team = teams.filter(name=request.POST.get("team", "")).first()
+        team_name = request.POST.get("team", "")
+        team = teams.filter(name=team_name).first()
         if not {"look", "go"} & {*request.POST}:
-            problems = mappings.check(file, data, result)
-            if len(name) > 100:
-                problems.append(ImportProblem("The name of the mapping is too long."))
-            if reason := plain_text.problem(name):
-                problems.append(ImportProblem(f"The name of the mapping cannot be so. {reason}"))
-            if team is None and request.POST.get("team"):
-                problems.append(ImportProblem("You are not a member of this team."))
-            if not problems:
-                try:
-                    keep_mapping(user_of(request), file, data, result, name, team)
-                except Import.DoesNotExist:
-                    raise Http404(not_found_sentence(import_id)) from None
+            try:
+                mappings.keep(file, data, result, user_of(request), name, team_name)
+            except Import.DoesNotExist:
+                raise Http404(not_found_sentence(import_id)) from None
+            except ImportRefused as error:
+                problems = error.problems
+            else:
                 return redirect("imports:show", import_id=import_id)
     try:
         first = request.POST.get("go", request.POST.get("first", request.GET.get("first", "")))
@@ -384,15 +379,6 @@ def mapping(request: HttpRequest, import_id: int, file_id: int) -> HttpResponse:
     }
     status = 422 if problems else 200
     return render(request, "imports/mapping.html", context, status=status)
-
-
-def keep_mapping(
-    user: User, file: ImportFile, data: bytes, values: Mapping, name: str, team: Team | None
-) -> None:
-    """Read the file so, and keep a named mapping. Raises Import.DoesNotExist as ``apply`` does."""
-    mappings.apply(file, values, name)
-    if name:
-        mappings.save(name, data, values, user, team)
 
 
 def _use_or_forget(request: HttpRequest, file: ImportFile) -> HttpResponse | None:

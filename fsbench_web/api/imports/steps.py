@@ -10,7 +10,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Query, Schema, Status
 from pydantic import Field
 
-from fsbench_web.accounts.models import Team
 from fsbench_web.accounts.requirements import Action, requires
 from fsbench_web.api.imports.routes import (
     MULTIPART,
@@ -31,7 +30,6 @@ from fsbench_web.api.imports.schemas import (
 from fsbench_web.api.protocol.errors import Error, Refused
 from fsbench_web.api.protocol.router import user_of
 from fsbench_web.api.protocol.schemas import Page, Strict, With, found, given_fields, page, page_of
-from fsbench_web.core.formats import UnreadableFile
 from fsbench_web.core.formats.tables.mapping import Mapping
 from fsbench_web.imports import mappings, preview, uploads
 from fsbench_web.imports import rereads as rereading
@@ -40,8 +38,7 @@ from fsbench_web.imports.models import Import, ImportFile, ImportState
 from fsbench_web.imports.problems import ImportProblem, ImportRefused, WarningRow
 from fsbench_web.imports.sources import Target, leave_out, unpack
 from fsbench_web.imports.storing import known_files
-from fsbench_web.imports.views import keep_mapping, not_found_sentence, uploaded
-from fsbench_web.platform import plain_text
+from fsbench_web.imports.views import not_found_sentence, uploaded
 from fsbench_web.studies.models import Artefact
 
 _NOT_READ: dict[str, Any] = {
@@ -160,22 +157,9 @@ def set_columns(request: HttpRequest, import_id: int, file_id: int, columns: Col
         raise Http404(f"You have no kept columns {columns.kept}.")
     given_columns = columns.model_dump(exclude={"name", "team", "kept"})
     mapping = Mapping.from_json(saved.mapping if saved else given_columns)
-    team = Team.objects.filter(members=user, name=columns.team).first()
+    name = saved.name if saved else columns.name.strip()
     try:
-        problems = mappings.check(file, data, mapping)
-    except UnreadableFile as error:
-        problems = [ImportProblem.of(problem, file.path) for problem in error.problems]
-    if unseen := plain_text.problem(columns.name):
-        problems.append(ImportProblem(f"The name of the mapping cannot be shown. {unseen}"))
-    if columns.team and team is None:
-        problems.append(ImportProblem(f'You are not a member of a team "{columns.team}".'))
-    if problems:
-        raise ImportRefused(problems)
-    try:
-        if saved is not None:
-            mappings.apply(file, mapping, saved.name)
-        else:
-            keep_mapping(user, file, data, mapping, columns.name.strip(), team)
+        mappings.keep(file, data, mapping, user, name, columns.team, is_new=saved is None)
     except Import.DoesNotExist:
         raise Http404(not_found_sentence(import_id)) from None
     return _detail(request, Import.objects.get(pk=row.pk))
