@@ -7,8 +7,8 @@ seed in bonnie++'s CSV looks like seconds since 1970, but is not a date.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from fsbench_web.core.formats.result import OwnKey, ParsedValue, PrintedDate, own_key
 
@@ -59,70 +59,59 @@ def _month_first(text: str) -> datetime:
     return moment.replace(tzinfo=UTC) if zone in ("UTC", "GMT") else moment
 
 
-@dataclass(frozen=True)
-class _Line:
-    """A line that says when: it holds ``marker``; the first group of ``pattern`` is the date."""
+class _Line(NamedTuple):
+    """A line that says when: the first group of ``pattern`` is the date.
 
-    marker: str
+    Patterns begin with fixed text or at the line's beginning: each line of a file is searched.
+    """
+
     pattern: re.Pattern[str]
     read: Callable[[str], datetime]
     is_behind: bool = False
 
 
-def _line(
-    marker: str, pattern: str, read: Callable[[str], datetime], *, is_behind: bool = False
-) -> _Line:
-    return _Line(marker, re.compile(pattern), read, is_behind)
+def _line(pattern: str, read: Callable[[str], datetime], *, is_behind: bool = False) -> _Line:
+    return _Line(re.compile(pattern), read, is_behind)
 
 
-_BEGAN = _line("Run began:", rf"Run began: ({_CTIME})", ctime)
+_BEGAN = _line(rf"Run began: ({_CTIME})", ctime)
+_SUMMARY = "^Vdbench summary report, created "
 _LINES: dict[str, tuple[_Line, ...]] = {
-    "aim7": (_line(":", rf"({_CTIME})\s*$", ctime),),
+    "aim7": (_line(rf"({_CTIME})\s*$", ctime),),
     "crystaldiskmark": (
         _line(
-            "Date:",
-            rf"Date: ({_SLASHED} [0-9]{{1,2}}:[0-9]{{2}}:[0-9]{{2}})",
-            _year_first,
-            is_behind=True,
+            rf"Date: ({_SLASHED} [0-9]{{1,2}}:[0-9]{{2}}:[0-9]{{2}})", _year_first, is_behind=True
         ),
     ),
-    "db_bench": (_line("Date:", rf"Date:\s+({_CTIME})", ctime),),
-    "diskspd": (
-        _line("start time:", rf"start time: ({_SLASHED} [0-9:]{{8}}(?: UTC)?)", _year_first),
-    ),
-    "elbencho": (_line("ISO DATE:", rf"ISO DATE: ({_ISO})", datetime.fromisoformat),),
-    "elbencho-csv": (_line("-", rf"^({_ISO}),", datetime.fromisoformat),),
-    "elbencho-json": (
-        _line("iso_start_date", rf'"iso_start_date" *: *"({_ISO})"', datetime.fromisoformat),
-    ),
+    "db_bench": (_line(rf"Date:\s+({_CTIME})", ctime),),
+    "diskspd": (_line(rf"start time: ({_SLASHED} [0-9:]{{8}}(?: UTC)?)", _year_first),),
+    "elbencho": (_line(rf"ISO DATE: ({_ISO})", datetime.fromisoformat),),
+    "elbencho-csv": (_line(rf"^({_ISO}),", datetime.fromisoformat),),
+    "elbencho-json": (_line(rf'"iso_start_date" *: *"({_ISO})"', datetime.fromisoformat),),
     "fio-json": (
-        _line('"timestamp_ms"', r'"timestamp_ms" *: *([0-9]{1,16})', _milliseconds),
-        _line('"timestamp"', r'"timestamp" *: *([0-9]{1,12})', _seconds),
+        _line(r'"timestamp_ms" *: *([0-9]{1,16})', _milliseconds),
+        _line(r'"timestamp" *: *([0-9]{1,12})', _seconds),
     ),
-    "fio-normal": (_line("pid=", rf"pid=[0-9]+: ({_CTIME})", ctime),),
-    "fs_mark": (_line("starting at", rf"starting at ({_CTIME})", ctime),),
+    "fio-normal": (_line(rf"pid=[0-9]+: ({_CTIME})", ctime),),
+    "fs_mark": (_line(rf"starting at ({_CTIME})", ctime),),
     "ior": (
         _BEGAN,
-        _line("Began", rf"Began *: ({_CTIME})", ctime),
-        _line("StartTime", rf"StartTime *: ({_CTIME})", ctime),
+        _line(rf"Began *: ({_CTIME})", ctime),
+        _line(rf"StartTime *: ({_CTIME})", ctime),
     ),
     "ior-json": (
-        _line('"Began"', rf'"Began": *"({_CTIME})"', ctime),
-        _line('"StartTime"', rf'"StartTime": *"({_CTIME})"', ctime),
+        _line(rf'"Began": *"({_CTIME})"', ctime),
+        _line(rf'"StartTime": *"({_CTIME})"', ctime),
     ),
     "iozone": (_BEGAN,),
     "iozone-throughput": (_BEGAN,),
-    "mdtest": (_line("started at", rf"-- started at ({_SLASHED} [0-9:]{{8}})", _month_first),),
+    "mdtest": (_line(rf"-- started at ({_SLASHED} [0-9:]{{8}})", _month_first),),
     "vdbench-summary": (
-        _line(
-            "created",
-            rf"^Vdbench summary report, created .*\(([0-9:]{{8}} {_JAVA} UTC)\)",
-            _name_first,
-        ),
-        _line("created", rf"^Vdbench summary report, created ([0-9:]{{8}} {_JAVA})", _name_first),
+        _line(rf"{_SUMMARY}.*\(([0-9:]{{8}} {_JAVA} UTC)\)", _name_first),
+        _line(rf"{_SUMMARY}([0-9:]{{8}} {_JAVA})", _name_first),
     ),
-    "vdbench-totals": (_line("nterval", rf"^\s*({_JAVA})\s+\.*[Ii]nterval", _name_first),),
-    "vdbench": (_line("/", rf"^\s*[0-9.:]+ +({_SLASHED}-[0-9:]{{8}}-\S+) ", _month_first),),
+    "vdbench-totals": (_line(rf"^\s*+({_JAVA})\s+\.*[Ii]nterval", _name_first),),
+    "vdbench": (_line(rf"^\s*+[0-9.:]++ +({_SLASHED}-[0-9:]{{8}}-\S+) ", _month_first),),
 }
 
 NAMED = frozenset(_LINES)
@@ -145,7 +134,7 @@ def of_runs(
     for number, line in enumerate(lines if kinds else (), start=1):
         match = None
         for kind in kinds:
-            if kind.marker in line and (match := kind.pattern.search(line)):
+            if match := kind.pattern.search(line):
                 last = number, kind, match
                 break
         while waiting and waiting[-1][1] <= number:
