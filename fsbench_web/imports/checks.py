@@ -8,7 +8,7 @@ from fsbench_web.catalog.configurations.labels import parse_label
 from fsbench_web.core.formats.result import Problem
 from fsbench_web.core.formats.tables.file_numbers import FileNumbers
 from fsbench_web.core.formats.text import quoted
-from fsbench_web.core.units import UnknownUnit, explicit_unit, is_ambiguous, lower_is_better
+from fsbench_web.core.units import UnknownUnit, lower_is_better
 from fsbench_web.imports.problems import ImportProblem, refusal
 from fsbench_web.imports.sources import FOLDERS, YES, SourceFile, Target
 from fsbench_web.platform import plain_text
@@ -132,10 +132,9 @@ def explained_units(
     numbers: FileNumbers, tool: str, kilobyte: str
 ) -> tuple[FileNumbers, list[Problem]]:
     """Numbers with the units that ``kilobyte`` says; without it, which units are in doubt."""
-    lines = numbers.units()
-    units = open_units(lines, tool)
     if kilobyte:
-        return numbers.with_units({unit: explicit_unit(unit, int(kilobyte)) for unit in units}), []
+        return numbers.explained(tool, kilobyte), []
+    lines, units = numbers.units(), numbers.open_units(tool)
     return numbers, [Problem(lines[unit], None, doubt(unit), is_note=True) for unit in units]
 
 
@@ -144,8 +143,3 @@ def doubt(unit: str) -> str:
         f"{unit} may be of 1,000 or of 1,024 bytes, and nothing says which: it is kept as printed "
         "and converted to no other unit, unless the import says it (kilobyte)."
     )
-
-
-def open_units(units: Iterable[str], tool: str = "") -> list[str]:
-    """Those that may be of either, each once."""
-    return [unit for unit in dict.fromkeys(units) if is_ambiguous(unit, tool)]

@@ -18,7 +18,6 @@ from fsbench_web.core.formats.values import differences
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import testnames
 from fsbench_web.imports import mappings
-from fsbench_web.imports.checks import open_units
 from fsbench_web.imports.models import ImportFile, SavedMapping
 from fsbench_web.imports.plan import PlannedFile, PlannedRun
 from fsbench_web.imports.problems import ImportProblem, WarningRow
@@ -139,8 +138,7 @@ class FilePreview:
     def open_units(self) -> list[str]:
         if self.parsed is None or self.numbers is None:
             return []
-        units = (test.unit for test in self.numbers.columns.tests)
-        return open_units(units, self.parsed.tool)
+        return self.numbers.open_units(self.parsed.tool)
 
     @property
     def proposed_names(self) -> dict[str, str]:

@@ -5,7 +5,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from django.contrib.auth.models import User
@@ -17,7 +17,12 @@ from fsbench_web.core import latency_blocks
 from fsbench_web.core.comparison.imported import content_of
 from fsbench_web.core.formats import ParsedResult, ParsedValue, Problem, UnreadableFile, parse
 from fsbench_web.core.formats.result import OwnKey, names_kernels, stored_key
-from fsbench_web.core.formats.tables.file_numbers import FileNumbers, numbers_of, run_values
+from fsbench_web.core.formats.tables.file_numbers import (
+    FileNumbers,
+    joined_outputs,
+    numbers_of,
+    run_values,
+)
 from fsbench_web.core.formats.text import as_utf8
 from fsbench_web.core.latency import Distribution
 from fsbench_web.core.latency_over_time import LatencySeries
@@ -69,8 +74,7 @@ class Change:
         return value
 
 
-@dataclass(frozen=True)
-class ReadRun:
+class ReadRun(NamedTuple):
     """The numbers of a run as they are read today, with the samples of some."""
 
     columns: MeasurementColumns
@@ -161,15 +165,11 @@ def difference(artefact: Artefact) -> Difference:
         stored[block.run_id].append(block)
     runs = _run_ids(artefact, imported, numbers, stored)
     comparison.new_runs = len({*numbers.keys} - {*runs})
-    read = {
-        key[3]: ReadRun(columns, samples)
-        for key, columns, samples in numbers.regrouped(
-            [("", "", "", runs.get(key), "", "") for key in numbers.keys]
-        ).runs()
-        if key[3] is not None
-    }
+    read = {run_id: ReadRun(*found) for run_id, found in numbers.by_run(runs).items()}
     for run_id in sorted({*stored, *read}):
-        _compare(run_id, _stored_run(stored.get(run_id, [])), read.get(run_id), comparison)
+        parts = [(block.columns, block.samples) for block in stored.get(run_id, ())]
+        old = ReadRun(*joined_outputs(parts)) if parts else None
+        _compare(run_id, old, read.get(run_id), comparison)
     _compare_dates(parsed, runs, comparison)
     comparison.latencies = _changed_distributions(artefact, parsed, runs)
     run_ids = {*runs.values()} or {artefact.run_id}  # an output may hold a log, and no number
@@ -222,17 +222,6 @@ def _run_ids(
         raise ImportRefused([ImportProblem(message, artefact.name)])
     # A run that was measured here has its output to itself.
     return dict.fromkeys(numbers.keys, artefact.run_id)
-
-
-def _stored_run(blocks: Sequence[Numbers]) -> ReadRun | None:
-    if not blocks:
-        return None
-    samples: dict[int, Any] = {}
-    start = 0
-    for block in blocks:
-        samples |= {start + place: values for place, values in block.samples.items()}
-        start += len(block)
-    return ReadRun(joined_columns([block.columns for block in blocks]), samples)
 
 
 def _compare(run_id: int, old: ReadRun | None, new: ReadRun | None, comparison: Difference) -> None:

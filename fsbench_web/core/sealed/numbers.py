@@ -18,7 +18,12 @@ from fsbench_web.core.comparison.rows import EMULATED, PARTIAL, ScoreRow, Value,
 from fsbench_web.core.comparison.significance import Rule
 from fsbench_web.core.formats import ParsedResult, UnreadableFile, parse
 from fsbench_web.core.formats.result import TOOLS_OF_TRIALS, stored_key
-from fsbench_web.core.formats.tables.file_numbers import FileNumbers, Samples, numbers_of
+from fsbench_web.core.formats.tables.file_numbers import (
+    FileNumbers,
+    Samples,
+    joined_outputs,
+    numbers_of,
+)
 from fsbench_web.core.formats.tables.mapping import Mapping as ColumnMapping
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped
 from fsbench_web.core.formats.text import as_utf8
@@ -26,7 +31,6 @@ from fsbench_web.core.measurement_columns import (
     Column,
     MeasuredTest,
     MeasurementColumns,
-    joined_columns,
     no_columns,
     of_rows,
 )
@@ -42,7 +46,6 @@ from fsbench_web.core.scoring.shares import is_above, is_of_time
 from fsbench_web.core.scoring.testnames import at_load
 from fsbench_web.core.sealed.problems import Unsealed, UnsealedFile
 from fsbench_web.core.stats.intervals import SAMPLES, TRIALS
-from fsbench_web.core.units import explicit_unit, is_ambiguous
 
 if TYPE_CHECKING:
     import pyarrow
@@ -71,18 +74,14 @@ def read_raw(name: str, data: bytes, how: Mapping[str, Any]) -> FileNumbers:
         parsed = parse(name, data, how.get("beside") or {})
     numbers = numbers_of(parsed)
     if kilobyte := how.get("kilobyte"):
-        open_units = [unit for unit in numbers.units() if is_ambiguous(unit, parsed.tool)]
-        said = {unit: explicit_unit(unit, int(kilobyte)) for unit in open_units}
-        numbers = numbers.with_units(said)
+        numbers = numbers.explained(parsed.tool, kilobyte)
     return numbers if how.get("kernels") else numbers.without_kernels()
 
 
 def by_run(numbers: FileNumbers, how: Mapping[str, Any], only_run: int) -> Read:
     """The numbers of each run of a raw file; all are of ``only_run`` where no keys are kept."""
     runs = {stored_key(key): int(run) for key, run in how.get("runs") or ()}
-    keys = [("", "", "", runs.get(key) if runs else only_run, "", "") for key in numbers.keys]
-    found = numbers.regrouped(keys).runs()
-    return {key[3]: (columns, samples) for key, columns, samples in found if key[3] is not None}
+    return numbers.by_run(runs or dict.fromkeys(numbers.keys, only_run))
 
 
 def is_same(
@@ -148,7 +147,8 @@ class Recomputed:
             except UnreadableFile:
                 raise UnsealedFile(Unsealed("unreadable", row["path"])) from None
             read[row["path"]] = by_run(numbers, row["read"], row["run"])
-        found, count = {}, 0
+        found: dict[int, tuple[MeasurementColumns, Samples]] = {}
+        count = 0
         for run in self.inputs["runs"]:
             number, parts = run["run"], []
             for part in run["numbers"]:
@@ -156,16 +156,10 @@ class Recomputed:
                     parts.append(read[part["raw"]][number])
                 else:
                     parts.append(_from_stated(part["stated"]))
-            samples: Samples = {}
-            start = 0
-            for columns, of_part in parts:
-                samples |= {start + place: values for place, values in of_part.items()}
-                start += len(columns)
-            columns = joined_columns([columns for columns, _ in parts] or [no_columns()])
-            count += len(columns)
+            found[number] = joined_outputs(parts)
+            count += len(found[number][0])
             if count > MOST_NUMBERS:
                 raise UnsealedFile(Unsealed("too_many_numbers", "", f"{MOST_NUMBERS:,}"))
-            found[number] = (columns, samples)
         return found
 
     def _refuse_repeated(self) -> None:

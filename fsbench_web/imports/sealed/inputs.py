@@ -9,7 +9,7 @@ from typing import Any
 from fsbench_web.core import measurement_columns
 from fsbench_web.core.formats import UnreadableFile
 from fsbench_web.core.formats.result import names_kernels, stored_key
-from fsbench_web.core.measurement_columns import MeasurementColumns, joined_columns
+from fsbench_web.core.formats.tables.file_numbers import joined_outputs
 from fsbench_web.core.number_tables import COLUMNS, OF_RUN
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.quality import RULES
@@ -220,7 +220,7 @@ def write(
     for run in facts["runs"]:
         run["numbers"] = []
         for path, parts in blocks[run["run"]].items():
-            numbers = _joined(parts)
+            numbers = joined_outputs(parts)
             found = read[path].get(run["run"]) if path else None
             if found is not None and is_same(found, numbers):
                 run["numbers"].append({"raw": path})
@@ -235,12 +235,3 @@ def _read(row: Mapping[str, Any], data: bytes) -> Read:
         return by_run(read_raw(row["name"], data, row["read"]), row["read"], row["run"])
     except UnreadableFile:
         return {}
-
-
-def _joined(parts: Sequence[Any]) -> tuple[MeasurementColumns, dict[int, Any]]:
-    samples: dict[int, Any] = {}
-    start = 0
-    for columns, of_part in parts:
-        samples |= {start + place: values for place, values in of_part.items()}
-        start += len(columns)
-    return joined_columns([columns for columns, _ in parts]), samples

@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from fsbench_web.core.measurement_columns import (
     no_columns,
     of_rows,
 )
+from fsbench_web.core.units import explicit_unit, is_ambiguous
 
 Samples = dict[int, list[float]]
 """Values of the intervals, by the place of their number."""
@@ -59,8 +61,13 @@ class FileNumbers:
                 lines[test.unit] = min(int(found.min()), lines.get(test.unit, int(found.min())))
         return dict(sorted(lines.items(), key=lambda pair: pair[1]))
 
-    def with_units(self, names: Mapping[str, str]) -> "FileNumbers":
-        """The same numbers; units that ``names`` has are called otherwise."""
+    def open_units(self, tool: str) -> list[str]:
+        """Units that may be of 1,000 or of 1,024 bytes in results of a tool."""
+        return [unit for unit in self.units() if is_ambiguous(unit, tool)]
+
+    def explained(self, tool: str, kilobyte: str) -> "FileNumbers":
+        """The same numbers with open units called as somebody says that they are."""
+        names = {unit: explicit_unit(unit, int(kilobyte)) for unit in self.open_units(tool)}
         tests = [test._replace(unit=names.get(test.unit, test.unit)) for test in self.columns.tests]
         places = {test: place for place, test in enumerate(dict.fromkeys(tests))}
         codes = np.array([places[test] for test in tests])[self.columns.codes]
@@ -76,6 +83,11 @@ class FileNumbers:
         samples = {int(new[place]): values for place, values in self.samples.items()}
         runs = np.repeat(np.arange(len(counts)), counts)[order]
         return in_runs(self.columns.subset(order), keys, runs, samples)
+
+    def by_run(self, runs: Mapping[OwnKey, int]) -> dict[int, tuple[MeasurementColumns, Samples]]:
+        """The numbers of each run, by what the file calls it; the others are left out."""
+        found = self.regrouped([("", "", "", runs.get(key), "", "") for key in self.keys]).runs()
+        return {key[3]: (columns, samples) for key, columns, samples in found if key[3] is not None}
 
     def without_kernels(self) -> "FileNumbers":
         """The same numbers of runs that no kernel tells apart."""
@@ -142,6 +154,18 @@ def in_runs(
         np.cumsum(counts)[counts > 0].tolist(),
         {int(moved[place]): values for place, values in (samples or {}).items()},
     )
+
+
+def joined_outputs(
+    parts: Sequence[tuple[MeasurementColumns, Mapping[int, Any]]],
+) -> tuple[MeasurementColumns, Samples]:
+    """The numbers of several outputs of one run, with their samples."""
+    samples: Samples = {}
+    start = 0
+    for columns, of_part in parts:
+        samples |= {start + place: values for place, values in of_part.items()}
+        start += len(columns)
+    return joined_columns([columns for columns, _ in parts] or [no_columns()]), samples
 
 
 def joined(parts: Sequence[FileNumbers]) -> FileNumbers:
