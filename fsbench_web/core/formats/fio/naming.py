@@ -10,8 +10,9 @@ import shlex
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from fsbench_web.core import identity
 from fsbench_web.core.formats.json_text import JsonObject
@@ -49,16 +50,17 @@ _NO_SETTING = re.compile(
 )
 
 
-class FioJob(Protocol):
+@dataclass
+class FioJob:
     """A job in a report; ``identity`` names its tests, or its own ``name`` if that is None."""
 
-    identity: Identity | None
+    name: str
+    ran_alone: bool = field(default=False, kw_only=True)
+    identity: Identity | None = field(default=None, kw_only=True)
 
     @property
-    def name(self) -> str: ...
-
-    @property
-    def label(self) -> str: ...
+    def label(self) -> str:
+        return self.name
 
 
 _Job = TypeVar("_Job", bound=FioJob)

@@ -18,6 +18,7 @@ from fsbench_web.core.formats.fio.naming import (
     NOTHING_BESIDE,
     Beside,
     Description,
+    FioJob,
     Options,
     beside_of,
     cache_unsaid,
@@ -88,10 +89,9 @@ class _Value:
 
 
 @dataclass
-class _Job:
+class _Job(FioJob):
     """One process, or all of a group, as one report tells it."""
 
-    name: str
     host: str
     group: str
     jobs: int
@@ -108,16 +108,9 @@ class _Job:
     ran_s: dict[str, float] = field(default_factory=dict)
     options: Options | None = None
     """By the command or the job file above it, or another job file."""
-    ran_alone: bool = False
-    identity: Identity | None = None
-    """What names its tests; None: its own name does."""
     # Of the read, write or trim whose lines follow, and of the percentiles.
     side: str = ""
     percentiles: tuple[str, str] = ("", "")
-
-    @property
-    def label(self) -> str:
-        return self.name
 
     @property
     def settings(self) -> dict[str, str]:

@@ -17,6 +17,7 @@ from fsbench_web.core import identity
 from fsbench_web.core.formats.fio.naming import (
     NOTHING_BESIDE,
     Beside,
+    FioJob,
     described_jobs,
     is_setting,
     is_sum_of_several,
@@ -51,21 +52,13 @@ _TOTALS = {"lat_ns": ("lat", "ns"), "lat": ("lat", "µs")}
 
 
 @dataclass
-class _Job:
-    name: str
+class _Job(FioJob):
     entry: JsonObject
     options: dict[str, str]
     # The same job in the reports before, oldest first: when they were printed, and what they say.
     earlier_reports: list[tuple[float, JsonObject]] = field(default_factory=list)
     printed_at_s: float | None = None
     is_sum_of_several: bool = False
-    ran_alone: bool = False
-    identity: Identity | None = None
-    """What names its tests; None: its own name does."""
-
-    @property
-    def label(self) -> str:
-        return self.name
 
     @property
     def settings(self) -> dict[str, str]:

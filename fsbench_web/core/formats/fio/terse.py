@@ -15,6 +15,7 @@ from fsbench_web.core import identity
 from fsbench_web.core.formats.fio.naming import (
     NOTHING_BESIDE,
     Beside,
+    FioJob,
     Options,
     beside_of,
     described_jobs,
@@ -43,21 +44,19 @@ _LATENCIES = 20
 
 
 @dataclass
-class _Job:
+class _Job(FioJob):
     """A line: one process, or all of a group. ``fields`` are those behind its ``error``."""
 
     line: int
     version: str
-    label: str
+    said: str
     error: str
     fields: list[str]
     options: Options | None = None
-    identity: Identity | None = None
-    """What names its tests; None: its own name does."""
 
     @property
-    def name(self) -> str:
-        return test_name(self.label)
+    def label(self) -> str:
+        return self.said
 
     @property
     def block_size(self) -> int | None:
@@ -105,7 +104,7 @@ def parse(lines: list[str], collector: Collector, beside: Beside = NOTHING_BESID
         version, fio, label, error = head.groups()
         result.tool_version = result.tool_version or (fio or "").removeprefix("fio-").strip()
         fields = line[head.end() :].strip().split(";")
-        job = _Job(number, version or "2", label, error, fields)
+        job = _Job(test_name(label), number, version or "2", label, error, fields)
         job.options = options_above(descriptions, number, job.name)
         jobs.append(job)
     if (interval := _interval(jobs)) is not None:
