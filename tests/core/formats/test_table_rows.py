@@ -313,3 +313,29 @@ def test_what_cannot_be_measured_is_refused(unit: str) -> None:
     with pytest.raises(UnreadableFile) as refused:
         read(data.encode())
     assert [(p.line, p.column) for p in refused.value.problems] == [(3, 2), (4, 2)]
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "calls"),
+    [
+        ("repeat" + ",copy{} (MB/s)" * 20, "{n}" + ",{n}.5" * 20, 20 + 49),
+        # Each file system has runs of its own.
+        ("repeat,test,ext4 (MB/s),xfs (MB/s)", "{n},read,{n}.5,{n}.7", 2 * 50),
+    ],
+)
+def test_rows_of_many_columns_tell_their_run_once(
+    header: str, row: str, calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = []
+    read_cell = reading.read_cell
+    monkeypatch.setattr(
+        reading,
+        "read_cell",
+        lambda reader, line, cells: numbers.append(line) or read_cell(reader, line, cells),
+    )
+    lines = [header.format(*range(20)), *(row.format(n=n) for n in range(1, 51)), ""]
+    data = "\n".join(lines).encode()
+    found = outcome(data, None)
+    assert len(numbers) == calls
+    monkeypatch.setattr(reading.TableReader, "_keep_known", lambda *_: False)
+    assert found == outcome(data, None)

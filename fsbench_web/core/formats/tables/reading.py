@@ -189,11 +189,14 @@ class TableReader(CellReading):
     def _value_columns(self) -> list[_ValueColumn]:
         if self.mapping.shape == LONG:
             return [_ValueColumn(self.mapping.columns.get("value"))]
-        said = self.mapping.column_constants
-        return [
-            _ValueColumn(place, test, unit, said.get(place, {}))
-            for place, (test, unit) in sorted(self.mapping.tests.items())
-        ]
+        # Columns that say the same of their runs know them together: each row may be a new run.
+        runs: dict[object, dict[object, int]] = {}
+        columns = []
+        for place, (test, unit) in sorted(self.mapping.tests.items()):
+            said = self.mapping.column_constants.get(place, {})
+            known = runs.setdefault(tuple(sorted(said.items())), {})
+            columns.append(_ValueColumn(place, test, unit, said, runs=known))
+        return columns
 
     def _read_row(self, line: int, words: Sequence[str], columns: Sequence[_ValueColumn]) -> None:
         if len(words) < self._width:  # rows of a spreadsheet end at their last cell
