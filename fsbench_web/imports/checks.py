@@ -8,7 +8,7 @@ from fsbench_web.catalog.configurations.labels import parse_label
 from fsbench_web.core.formats.result import Problem
 from fsbench_web.core.formats.tables.file_numbers import FileNumbers
 from fsbench_web.core.formats.text import quoted
-from fsbench_web.core.units import UnknownUnit, lower_is_better
+from fsbench_web.core.units import UnknownUnit, is_ambiguous, lower_is_better
 from fsbench_web.imports.problems import ImportProblem, refusal
 from fsbench_web.imports.sources import FOLDERS, YES, SourceFile, Target
 from fsbench_web.platform import plain_text
@@ -134,8 +134,11 @@ def explained_units(
     """Numbers with the units that ``kilobyte`` says; without it, which units are in doubt."""
     if kilobyte:
         return numbers.explained(tool, kilobyte), []
-    lines, units = numbers.units(), numbers.open_units(tool)
-    return numbers, [Problem(lines[unit], None, doubt(unit), is_note=True) for unit in units]
+    return numbers, [
+        Problem(line, None, doubt(unit), is_note=True)
+        for unit, line in numbers.units().items()
+        if is_ambiguous(unit, tool)
+    ]
 
 
 def doubt(unit: str) -> str:

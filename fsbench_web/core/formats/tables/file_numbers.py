@@ -28,6 +28,7 @@ from fsbench_web.core.measurement_columns import (
 )
 from fsbench_web.core.units import explicit_unit, is_ambiguous
 
+_NEVER = np.iinfo(np.int64).max
 Samples = dict[int, list[float]]
 """Values of the intervals, by the place of their number."""
 
@@ -54,12 +55,13 @@ class FileNumbers:
 
     def units(self) -> dict[str, int]:
         """The first line of each unit, in the order of these lines."""
-        lines: dict[str, int] = {}
-        columns = self.columns
-        for code, test in enumerate(columns.tests):
-            if len(found := columns.lines[columns.codes == code]):
-                lines[test.unit] = min(int(found.min()), lines.get(test.unit, int(found.min())))
-        return dict(sorted(lines.items(), key=lambda pair: pair[1]))
+        columns, lines = self.columns, dict[str, int]()
+        first = np.full(len(columns.tests), _NEVER)
+        np.minimum.at(first, columns.codes, columns.lines)
+        for code in np.argsort(first, kind="stable").tolist():
+            if first[code] < _NEVER:
+                lines.setdefault(columns.tests[code].unit, int(first[code]))
+        return lines
 
     def open_units(self, tool: str) -> list[str]:
         """Units that may be of 1,000 or of 1,024 bytes in results of a tool."""
