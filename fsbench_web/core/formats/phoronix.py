@@ -195,32 +195,36 @@ def _keep(
     unit = _unit_of(result.text("Scale"), result.text("Proportion"))
     test = tests.name(name or result.text("Title"), result.text("Description"), unit)
     if not unit:
-        scale = quoted(result.text("Scale") or "nothing")
-        collector.warn(
-            line, f"{test} is measured in {scale}, which is neither a rate nor a time: left out."
-        )
+        _note_unit(collector, test, result.text("Scale"), line)
         return
     if _VERSIONED.search(result.text("Identifier")):
         # Another version of a profile measures something else (the suite's documentation).
         collector.made_with([result.text("Identifier")[:200]])
     for entry in result.entries:
-        text = entry.text("Value")
-        if not _NUMBER.fullmatch(text):
-            if text:
-                message = f"{test}: {quoted(text)} is not a single number; it stays missing."
-                collector.warn(entry.line("Value"), message)
-            continue
-        place = places[entry.text("Identifier")]
-        raw = [number(word) for word in entry.text("RawString").split(":") if "," not in word]
+        place, raw = places[entry.text("Identifier")], entry.text("RawString")
+        _add(collector, (test, entry.text("Value"), unit, entry.line("Value")), place, raw)
+
+
+def _note_unit(collector: Collector, test: str, scale: str, line: int | None) -> None:
+    said = quoted(scale or "nothing")
+    message = f"{test} is measured in {said}, which is neither a rate nor a time: left out."
+    collector.warn(line, message)
+
+
+def _add(
+    collector: Collector, value: tuple[str, str, str, int], place: _System, raw: str = ""
+) -> None:
+    """Keep (test, text, unit, line) of a system; ``raw`` are its trials."""
+    test, text, _, line = value
+    if _NUMBER.fullmatch(text):
+        trials = [number(word) for word in raw.split(":") if "," not in word]
+        samples = [trial for trial in trials if trial is not None]
         collector.add(
-            test,
-            text,
-            unit,
-            entry.line("Value"),
-            samples=[value for value in raw if value is not None],
-            configuration=place.name,
-            filesystem=place.filesystem,
+            *value, samples=samples, configuration=place.name, filesystem=place.filesystem
         )
+    elif text:
+        message = f"{test}: {quoted(text)} is not a single number; it stays missing."
+        collector.warn(line, message)
 
 
 class _Reader:
@@ -350,9 +354,7 @@ def _csv_row(
     unit = _unit_of(name[3], proportion)
     test = tests.name(name[1], name[2], unit)
     if not unit:
-        collector.warn(
-            line, f"{test} is measured in {quoted(name[3])}, no rate and no time: left out."
-        )
+        _note_unit(collector, test, name[3], line)
         return
     values = fields[2:]
     if len(values) != len(places):
@@ -360,14 +362,4 @@ def _csv_row(
         collector.refuse(line, message)
         return
     for text, place in zip(values, places, strict=True):
-        if _NUMBER.fullmatch(text):
-            collector.add(
-                test,
-                text,
-                unit,
-                line,
-                configuration=place.name,
-                filesystem=place.filesystem,
-            )
-        elif text:
-            collector.warn(line, f"{test}: {quoted(text)} is not a number; it stays missing.")
+        _add(collector, (test, text, unit, line), place)
