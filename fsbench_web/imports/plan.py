@@ -72,27 +72,6 @@ class TooLargeForRequest(Exception):
         super().__init__("These files are stored by the importer.")
 
 
-@dataclass(frozen=True)
-class ImportWork:
-    """How much it is to store an import; ``scores`` are tests with loads, of each run.
-
-    A run or a series takes 2 to 4 ms. On SQLite a large import would block every writer for a
-    minute.
-    """
-
-    runs: int
-    scores: int
-    values: int
-
-    @property
-    def is_much(self) -> bool:
-        return (
-            self.runs > limits.MOST_RUNS_STORED
-            or self.scores > limits.MOST_SCORES_STORED
-            or self.values > limits.MOST_ROWS_STORED
-        )
-
-
 @dataclass(eq=False)
 class PlannedRun:
     """One run of an import: the numbers of one repeat of one configuration in a file.
@@ -245,12 +224,17 @@ class Plan:
         ]
 
     @property
-    def work(self) -> ImportWork:
+    def is_much(self) -> bool:
+        """Whether the importer stores it.
+
+        A run or a series takes 2 to 4 ms: on SQLite a large import blocks every writer.
+        """
         runs = [run for file in self.files for run in file.runs]
-        return ImportWork(
-            len(runs),
-            sum(len({(test.test, test.load) for test in run.columns.tests}) for run in runs),
-            sum(len(run.columns) for run in runs),
+        scores = (len({(test.test, test.load) for test in run.columns.tests}) for run in runs)
+        return (
+            len(runs) > limits.MOST_RUNS_STORED
+            or sum(scores) > limits.MOST_SCORES_STORED
+            or sum(len(run.columns) for run in runs) > limits.MOST_ROWS_STORED
         )
 
     def check(self) -> None:

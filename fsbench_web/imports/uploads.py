@@ -176,7 +176,7 @@ def preview_of(row: Import, user: User) -> Preview:
     """What a commit would store now, and everything that stands against it."""
     target = Target(**row.target)
     plan = plan_files(sources_of(row), target)
-    if not plan.problems and plan.work.is_much:
+    if not plan.problems and plan.is_much:
         refused = [ImportProblem.from_json(problem) for problem in row.report.get("refused", [])]
         return Preview(plan, None, [*plan.all_problems, *refused], is_much=True)
     try:
@@ -258,7 +258,7 @@ def commit_stashed(row_id: int, user: User, columns: str | None = None) -> Impor
         refuse_other_columns(row, columns)
         target = Target(**row.target)
         plan = plan_files(sources_of(row), target)
-        if plan.work.is_much:
+        if plan.is_much:
             plan.check()
             row.state, row.phase, row.progress, row.report = ImportState.ACCEPTED, "", 0, {}
             row.save(update_fields=["state", "phase", "progress", "report"])

@@ -339,7 +339,7 @@ def import_sources(
     # Who wants only what is new is told by run what is known.
     notes = [] if only_new else known_files.notes_on(sources)
     plan = plan_files(sources, target)
-    if within_request and not plan.all_problems and plan.work.is_much:
+    if within_request and not plan.all_problems and plan.is_much:
         raise TooLargeForRequest(plan, notes)
     passed_over: list[KnownRun] | None = [] if only_new else None
     with transaction.atomic():
