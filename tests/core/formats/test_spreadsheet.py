@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from fsbench_web.core.formats import UnreadableFile, parse
 from fsbench_web.core.formats.tables import spreadsheet
 from fsbench_web.core.formats.tables.grid import MAX_CELL
-from fsbench_web.core.formats.tables.mapping import Mapping
+from fsbench_web.core.formats.tables.mapping import Mapping, NeedsMapping
 from fsbench_web.core.formats.tables.spreadsheet import MAX_ROWS, grids_of, parse_mapped, text_of
-from fsbench_web.core.formats.tables.table import NeedsMapping
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

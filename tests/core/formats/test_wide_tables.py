@@ -9,9 +9,15 @@ from hypothesis import strategies as st
 from fsbench_web.core.formats import ParsedResult, UnreadableFile, parse
 from fsbench_web.core.formats.tables.cells import size_kb
 from fsbench_web.core.formats.tables.grid import grid_of
-from fsbench_web.core.formats.tables.mapping import MATRIX, OWN_TEST, TESTS, Mapping
+from fsbench_web.core.formats.tables.mapping import (
+    MATRIX,
+    OWN_TEST,
+    TESTS,
+    Mapping,
+    NeedsMapping,
+)
 from fsbench_web.core.formats.tables.spreadsheet import parse_mapped, tables_of
-from fsbench_web.core.formats.tables.table import NeedsMapping, proposal
+from fsbench_web.core.formats.tables.table import proposal
 
 Row = tuple[str, int | None, int | None, float, str, int]
 

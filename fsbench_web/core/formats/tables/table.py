@@ -54,15 +54,6 @@ from fsbench_web.core.formats.tables.problems import problem
 from fsbench_web.core.formats.text import MAX_LINE_LENGTH, quoted
 from fsbench_web.core.formats.values import Collector, reads
 
-__all__ = [
-    "NeedsMapping",
-    "parse",
-    "parse_grid",
-    "parse_wide",
-    "proposal",
-    "unmapped",
-]
-
 _LOOKED_AT = 12
 _NUMBER = re.compile("[0-9.,+-]*").fullmatch
 _SIZE_UNITS = {"b": "bytes", "bytes": "bytes", "kb": "KB", "kib": "KB", "k": "KB", "mb": "MB"}
