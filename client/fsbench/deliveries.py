@@ -179,7 +179,10 @@ def _xml(text: str) -> str:
 
 
 def github(code: int, url: str, findings: list[Finding], problems: list[str]) -> dict[str, Any]:
-    """The body of ``POST /repos/{owner}/{repo}/check-runs``. The commit is GITHUB_SHA."""
+    """The body of ``POST /repos/{owner}/{repo}/check-runs``. The commit is GITHUB_SHA.
+
+    Neither site takes an empty address.
+    """
     commit = os.environ.get("GITHUB_SHA", "")
     if not _COMMIT.fullmatch(commit):
         raise ValueError("--github needs the commit: set GITHUB_SHA to its 40 hexadecimal digits.")
@@ -190,7 +193,7 @@ def github(code: int, url: str, findings: list[Finding], problems: list[str]) ->
         "head_sha": commit,
         "status": "completed",
         "conclusion": conclusion,
-        "details_url": url,
+        **({"details_url": url} if url else {}),
         "output": {"title": title(code, findings), "summary": text},
     }
 
@@ -201,7 +204,7 @@ def gitlab(code: int, url: str, findings: list[Finding]) -> dict[str, Any]:
         "state": "success" if code == FINE else "failed",
         "name": "fsbench",
         "description": title(code, findings),
-        "target_url": url,
+        **({"target_url": url} if url else {}),
     }
 
 

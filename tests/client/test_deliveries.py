@@ -147,6 +147,12 @@ def test_bodies_are_what_the_calls_take(
     assert len(status["description"]) <= 255
 
 
+def test_without_a_site_the_bodies_have_no_address(deliveries: ModuleType) -> None:
+    """GitHub and GitLab refuse an empty one."""
+    assert "details_url" not in deliveries.github(0, "", [], [])
+    assert "target_url" not in deliveries.gitlab(0, "", [])
+
+
 @pytest.mark.parametrize("sha", ["", "main", "g" * 40, SHA + "\n", "../" * 13 + "a"])
 def test_a_check_run_needs_its_commit(
     deliveries: ModuleType, monkeypatch: pytest.MonkeyPatch, sha: str, tmp_path: Path
