@@ -583,6 +583,8 @@ class TestTriage:
         assert len(watching.check_all()) == 2
         page = hers.get("/watches/").content.decode()
         assert page.count('data-cause="2026-03-05"') == 2
+        heads = re.findall(r"<h3>(\w+), day 2026-03-05 on Array</h3>", page)
+        assert sorted(heads) == ["ext4", "xfs"]
 
     def test_back_at_the_level_of_before_is_fixed(
         self, ada: User, changes: list[WatchMessage]
