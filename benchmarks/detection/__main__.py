@@ -31,6 +31,7 @@ MOST_RUNS = 150
 """Of a line, as ``compare.history.lines`` has it."""
 LINES, MOST_SECONDS = 43, 1.0
 STEPS, QUIET_DAYS = 400, 100
+SHAPES, STEP = 200, 100
 MOST_FALSE, LEAST_FOUND = 0.01, 0.95
 Values = NDArray[np.float64]
 Points = list[list[float]]
@@ -112,30 +113,53 @@ def score(rule: Rule, series: Sequence[Labelled]) -> tuple[int, int, int]:
     return hits, alarmed, further
 
 
+def rules() -> dict[str, Rule]:
+    found: dict[str, Rule] = {"fsbench, 5%": fsbench(5), "fsbench, 10%": fsbench(10)}
+    if importlib.util.find_spec("otava"):
+        found |= {"Otava 0.8, defaults": otava(0.001, 0.0), "Otava 0.8, 5%": otava(0.001, 0.05)}
+    return found | {"t above 7": t_above_seven, "never": lambda points: []}
+
+
 def scorecard() -> bool:
     series = list(labelled_series())
-    rules: dict[str, Rule] = {
-        "fsbench, 5%": fsbench(5),
-        "fsbench, 10%": fsbench(10),
-        "t above 7": t_above_seven,
-        "never": lambda points: [],
-    }
-    if importlib.util.find_spec("otava"):
-        rules["Otava 0.8, defaults"] = otava(0.001, 0.0)
-        rules["Otava 0.8, 5%"] = otava(0.001, 0.05)
     labels = sum(len(one.labels) for one in series)
     quiet = sum(not one.labels for one in series)
     print(f"Found of {labels}; alarmed of {quiet} series without a change; further alarms; seconds")
     scores = {}
-    for name, rule in rules.items():
+    for name, rule in rules().items():
         began = time.perf_counter()
         scores[name] = score(rule, series)
         taken = time.perf_counter() - began
-        print(
-            f"  {name:20} {scores[name][0]:3} {scores[name][1]:3} {scores[name][2]:3} {taken:7.2f}"
-        )
-    ours = scores["fsbench, 5%"]
-    return ours[0] == labels and ours[1] + ours[2] <= 2
+        print(f"  {name:20} {' '.join(f'{count:3}' for count in scores[name])} {taken:7.2f}")
+    found, *false = scores["fsbench, 5%"]
+    otavas = [of for name, of in scores.items() if name.startswith("Otava")]
+    best = max((hits for hits, *_ in otavas), default=0)
+    fewest = min((sum(alarms) for hits, *alarms in otavas if hits == best), default=4)
+    return found == labels and sum(false) <= min(2, fewest / 2)
+
+
+def simulated() -> None:
+    """Alarms of each rule a line of 150 days, with the noise of the labelled series; no promise."""
+    print(f"Of {SHAPES} lines of {MOST_RUNS} days with measured noise: found steps, alarms a line")
+    shares = measured_noise()
+    for name, rule in rules().items():
+        draw, counts = np.random.default_rng(SEED), []
+        for shape in SHAPED.values():
+            alarms = [
+                rule(
+                    [[float(value)] for value in 1000 * shape(draw) * (1 + noise_of(draw, shares))]
+                )
+                for _ in range(SHAPES)
+            ]
+            counts.append(sum(map(len, alarms)) / SHAPES)
+            if shape is step:
+                found = sum(any(abs(one - STEP) <= NEAR for one in places) for places in alarms)
+        words = ", ".join(f"{one} {count:.2f}" for one, count in zip(SHAPED, counts, strict=True))
+        print(f"  {name:20} {100 * found / SHAPES:3.0f}%; {words}", flush=True)
+
+
+def noise_of(draw: np.random.Generator, shares: Sequence[Values], days: int = MOST_RUNS) -> Values:
+    return draw.choice(shares[int(draw.integers(len(shares)))], days)
 
 
 def first_told(values: Values, since: int, margin: float) -> int | None:
@@ -176,8 +200,7 @@ def measured_lines(lines: int) -> None:
     """The same with the noise that labelled series have; no promise."""
     draw, shares, told = np.random.default_rng(SEED), measured_noise(), 0
     for _ in range(lines):
-        noise = draw.choice(shares[int(draw.integers(len(shares)))], DAYS)
-        told += first_told(1000 * (1 + noise), 3, 5.0) is not None
+        told += first_told(1000 * (1 + noise_of(draw, shares, DAYS)), 3, 5.0) is not None
     print(f"  measured noise, margin 5% {100 * told / lines:5.2f}% of {lines}", flush=True)
 
 
@@ -189,9 +212,6 @@ def other_lines() -> bool:
         values[QUIET_DAYS:] *= 0.95
         found += first_told(values, QUIET_DAYS + 2, 0.0) is not None
     print(f"A step of 5%, noise of 1%, told within two days: {100 * found / STEPS:.1f}%")
-    for name, shape in shapes(draw).items():
-        steps = sum(len(levels([[float(v)] for v in shape()]).changes(5.0)) for _ in range(STEPS))
-        print(f"{name}: {steps / STEPS:.2f} changes a line")
     points = [[[float(value)] for value in draw.normal(size=MOST_RUNS)] for _ in range(LINES)]
     began = time.perf_counter()
     for line in points:
@@ -201,27 +221,42 @@ def other_lines() -> bool:
     return found >= STEPS * LEAST_FOUND and taken < MOST_SECONDS
 
 
-def shapes(draw: np.random.Generator) -> dict[str, Callable[[], Values]]:
-    """Lines of 150 days without a step, that are not flat."""
+def flat(draw: np.random.Generator) -> Values:
+    return np.ones(MOST_RUNS)
 
-    def flat() -> Values:
-        return 1000 * (1 + 0.01 * draw.normal(size=150))
 
-    def spikes() -> Values:
-        values = flat()
-        values[draw.choice(150, 5, replace=False)] *= 0.8
-        return values
+def step(draw: np.random.Generator) -> Values:
+    return np.where(np.arange(MOST_RUNS) < STEP, 1.0, 0.9)
 
-    def bimodal() -> Values:
-        stays = draw.random(150) < 0.8
-        mode = np.cumsum(~stays) % 2
-        return flat() * np.where(mode, 1.0, 0.85)
 
-    return {"Five lone spikes of 20%": spikes, "Two sticky modes, 15% apart": bimodal}
+def drift(draw: np.random.Generator) -> Values:
+    return np.linspace(1.0, 0.9, MOST_RUNS)
+
+
+def spikes(draw: np.random.Generator) -> Values:
+    values = flat(draw)
+    values[draw.choice(MOST_RUNS, 5, replace=False)] = 0.8
+    return values
+
+
+def modes(draw: np.random.Generator) -> Values:
+    stays = draw.random(MOST_RUNS) < 0.8
+    return np.where(np.cumsum(~stays) % 2, 1.0, 0.85)
+
+
+SHAPED = {
+    "flat": flat,
+    "a step of 10%": step,
+    "a drift of 10%": drift,
+    "five spikes of 20%": spikes,
+    "two modes, 15% apart": modes,
+}
 
 
 if __name__ == "__main__":
     asked_lines = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    is_kept = [scorecard(), other_lines(), flat_lines(asked_lines)]
+    is_kept = [scorecard(), other_lines()]
+    simulated()
+    is_kept.append(flat_lines(asked_lines))
     measured_lines(asked_lines // 10)
     sys.exit(0 if all(is_kept) else 1)
