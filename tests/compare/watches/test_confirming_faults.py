@@ -1,8 +1,10 @@
 """A confirmation survives killed processes and workers and a clock that is set: it is made once."""
 
 import os
+import re
 import subprocess
 import sys
+import urllib.request
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,10 +13,13 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core import mail
 from django.db import connection
+from django.test import Client
 
 from fsbench_web.catalog.models import Lun
 from fsbench_web.compare.models import WatchDelivery, WatchMessage
 from fsbench_web.compare.watches import deliveries, watching
+from fsbench_web.serving.children import Child
+from fsbench_web.serving.supervisor import open_socket
 from fsbench_web.studies.models import Job, Run, RunState
 from fsbench_web.studies.runs import lifecycle
 from fsbench_web.studies.runs.windows import closing
@@ -35,13 +40,18 @@ from tests.studies.conftest import after_silence, start
 __all__ = ["_sends", "ada", "disk", "kernels"]
 pytestmark = pytest.mark.django_db
 SLOWER = {"k62": 1000.0, "k63": 900.0}
-DIES = """
+SETS_UP = """
 import os
 import django; django.setup()
 from django.conf import settings
 from django.db import connections
 settings.DATABASES["default"]["NAME"] = {name!r}
 connections["default"].settings_dict["NAME"] = {name!r}
+"""
+SERVES = SETS_UP + "from fsbench_web.serving import web; web.main({descriptor})"
+DIES = (
+    SETS_UP
+    + """
 from fsbench_web.studies.runs import nudges
 nudges._send = lambda *sent: True
 from fsbench_web.compare.watches import {module}
@@ -49,6 +59,7 @@ from fsbench_web.compare.watches import {module}
 from fsbench_web.compare.watches import watching
 watching.run_maintenance()
 """
+)
 
 
 def waiting_rounds(message: WatchMessage) -> list[Run]:
@@ -93,6 +104,42 @@ def die(module: str, function: str) -> None:
         check=False,
     )
     assert done.returncode == 9, done.stderr
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_web_process_that_is_killed_says_the_same_when_it_is_back(
+    disk: Lun, ada: User, kernels: Run, client: Client
+) -> None:
+    watch_of(ada, kernels)
+    message = found(disk, ada)
+    client.force_login(ada)
+    with open_socket("127.0.0.1", 0) as listening:
+        code = SERVES.format(name=connection.settings_dict["NAME"], descriptor=listening.fileno())
+        web = Child("web process", [sys.executable, "-c", code], pass_fds=[listening.fileno()])
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{listening.getsockname()[1]}/watches/{message.watch_id}/",
+            headers={"Cookie": f"sessionid={client.cookies['sessionid'].value}"},
+        )
+
+        def state() -> list[str]:
+            """The states that the page of a fresh process shows; the last one was killed."""
+            web.start()
+            assert web.process is not None
+            try:
+                with urllib.request.urlopen(request, timeout=120) as answer:
+                    return re.findall(r'data-state="(\w+)"', answer.read().decode())
+            finally:
+                web.process.kill()
+                web.process.wait()
+
+        assert state() == ["new"]
+        first, *others = rounds_of(message)
+        finish([first], SLOWER)
+        assert state() == ["new"]
+        finish(others, SLOWER)
+        assert watching.run_maintenance() == [message]
+        assert state() == ["confirmed"]
+    assert (told(message), len(mail.outbox)) == (("confirmed", "slower"), 1)
 
 
 @pytest.mark.parametrize("fault", ["killed", "restarted"])
