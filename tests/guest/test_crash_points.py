@@ -17,7 +17,7 @@ from fsbench_web.catalog.configurations.commands.durability import (
     problems,
 )
 from fsbench_web.catalog.workers.machines import GUEST_DEVICE
-from fsbench_web.core.activity.durability import read_durability
+from fsbench_web.core.activity.durability import UNKNOWN, UNREADABLE, read_durability
 from fsbench_web.studies.jobs.problems import JobRefused
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import planned, submit
@@ -147,5 +147,6 @@ def test_the_page_and_the_api_say_it(
     assert found["durability"] == read_durability(text).as_dict()
 
 
-def test_what_cannot_be_read_is_not_noted(crash_spec: MakeSpec, ann: User) -> None:
-    assert durability.noted(first_run(crash_spec(), ann), printed(lost=1)) == {}
+def test_what_cannot_be_read_is_not_known(crash_spec: MakeSpec, ann: User) -> None:
+    found = durability.noted(first_run(crash_spec(), ann), printed(lost=1))["durability"]
+    assert (found["verdict"], found["reason"], found["points"]) == (UNKNOWN, UNREADABLE, 0)

@@ -4,6 +4,7 @@ Method and limits: docs/method.md#crash-points.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -13,15 +14,20 @@ from fsbench_web.core.stats.intervals import share_at_most
 NOTHING_LOST, LOST, UNKNOWN = "nothing_lost", "lost", "unknown"
 """LOST where any point lost an acknowledged write, or was broken."""
 ENDED_EARLY, NOT_CAUGHT, RAW_LOST = "ended_early", "not_caught", "raw_lost"
+UNREADABLE = "unreadable"
 REASONS = {
     ENDED_EARLY: "the crash points ended early, and the run's log says why",
     NOT_CAUGHT: "a disk that ignores flushes lost nothing, so a loss would not be seen",
     RAW_LOST: "direct writes with fdatasync were lost, so the disk's model is wrong",
+    UNREADABLE: "fsbench cannot read what the guest reported, and the worker's log says why",
 }
 REORDERS = 2
 """Writes between two flushes that reach the disk out of order, at most."""
 DEVICE_MODEL = "volatile cache with flush and FUA"
 MOST_BYTES, MOST_LOSSES, MOST_POINTS = 4 * 1024 * 1024, 50, 100_000
+MOST_NUMBER = 2**53
+# PostgreSQL stores no NUL in JSON, and UTF-8 has no lone surrogates.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class UnreadablePoints(ValueError):
@@ -69,9 +75,10 @@ def _judged(summary: Mapping[str, Any], losses: list[dict[str, Any]]) -> Durabil
     if summary["crash"] != 1:
         raise ValueError("it is of another version")
     names = ("points", "possible", "fine", "lost", "broken", "seed", "raw_points", "raw_lost")
-    counts = {name: int(summary[name]) for name in names}
+    counts = {name: _number(summary[name]) for name in names}
     points, lost, broken = counts["points"], counts["lost"], counts["broken"]
     is_sum = counts["fine"] + lost + broken == points <= counts["possible"]
+    is_sum = is_sum and counts["raw_lost"] <= counts["raw_points"]
     if min(counts.values()) < 0 or not is_sum or not 0 < points <= MOST_POINTS:
         raise ValueError("its counts do not add up")
     reason = ""
@@ -101,10 +108,17 @@ def _loss(line: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     return {
         "kind": kind,
-        "point": line[kind][:200],
-        "operation": int(line["operation"]),
-        "why": str(line["why"])[:400],
+        "point": _UNSTORABLE.sub("\ufffd", line[kind][:200]),
+        "operation": _number(line["operation"]),
+        "why": _UNSTORABLE.sub("\ufffd", str(line["why"])[:400]),
     }
+
+
+def _number(value: object) -> int:
+    """A whole number that every database and browser can hold. Raises ValueError."""
+    if type(value) is not int or abs(value) > MOST_NUMBER:
+        raise ValueError("it has a number that is not whole, or too large")
+    return value
 
 
 def in_words(noted: Mapping[str, Any]) -> str:

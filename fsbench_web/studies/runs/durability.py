@@ -5,7 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from fsbench_web.catalog.workers.machines import Machine
-from fsbench_web.core.activity.durability import UNKNOWN, UnreadablePoints, read_durability
+from fsbench_web.core.activity.durability import (
+    UNKNOWN,
+    UNREADABLE,
+    Durability,
+    UnreadablePoints,
+    read_durability,
+)
 from fsbench_web.studies.models import Run
 
 logger = logging.getLogger("fsbench.durability")
@@ -33,9 +39,10 @@ def due_points(run: Run) -> int:
 
 
 def noted(run: Run, printed: str) -> dict[str, Any]:
-    """What the run's agent found, for its conditions; empty where it cannot be read."""
+    """What the run's agent found, for its conditions; not known where it cannot be read."""
     try:
-        return {NOTED: read_durability(printed).as_dict()}
+        found = read_durability(printed)
     except UnreadablePoints as error:
         logger.warning("run %s: its crash points cannot be read: %s", run.pk, error)
-        return {}
+        found = Durability(UNKNOWN, UNREADABLE)
+    return {NOTED: found.as_dict()}

@@ -94,7 +94,14 @@ def test_what_ended_early_is_not_known(text: str) -> None:
         printed(possible=10),
         printed(points="x"),
         printed(points=None),
+        printed(points=312.0),
+        printed(fine="312"),
+        printed(seed=10**300),
+        printed(seed=True),
+        printed(raw_points=1, raw_lost=2),
         printed({"lost": "p"}),
+        printed(LOSS | {"operation": 10**300}, fine=311, lost=1),
+        printed(LOSS | {"operation": "11"}, fine=311, lost=1),
         "{",
         "{" * MOST_BYTES + " ",
         '{"crash": ' + "[" * 100_000,
@@ -103,6 +110,12 @@ def test_what_ended_early_is_not_known(text: str) -> None:
 def test_what_does_not_add_up_is_refused(text: str) -> None:
     with pytest.raises(UnreadablePoints):
         read_durability(text)
+
+
+def test_text_of_a_loss_can_be_stored() -> None:
+    loss = {"lost": "p\x00\ud800", "why": "a\x00\nb", "operation": 1}
+    (found,) = read_durability(printed(loss, fine=311, lost=1)).losses
+    assert (found["point"], found["why"]) == ("p\ufffd\ufffd", "a\ufffd\nb")
 
 
 def test_losses_are_bounded() -> None:
