@@ -80,7 +80,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         terminal.complain("No input: nothing to do.")
         return USAGE
     except (ValueError, OSError, ImportError, credentials.CredentialsError) as error:
-        terminal.complain(*map(terminal.clean, str(error).splitlines()))
+        said = str(error)
+        if isinstance(error, OSError) and error.filename and error.strerror:
+            said = f"{error.filename}: {error.strerror}."
+        terminal.complain(*map(terminal.clean, said.splitlines()))
         return USAGE
     except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
         # Python would end with 1, which of `check` says that something fell.

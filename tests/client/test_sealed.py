@@ -66,8 +66,12 @@ def test_rules_that_this_client_does_not_know(
     assert found(capsys, file)[0] == 4
 
 
-def test_what_is_no_file_and_no_key(file: Path) -> None:
-    assert main(["verify", str(file.parent / "none.zip")]) == 2
+def test_what_is_no_file_and_no_key(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for place in (file.parent / "none.zip", file.parent):
+        assert main(["verify", str(place)]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"{place}: ")
+        assert "Errno" not in said
     assert main(["verify", str(file), "--key", str(file)]) == 2
 
 
