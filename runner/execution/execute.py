@@ -27,7 +27,6 @@ from runner.execution import conditions, last_checks, lock_statistics, places, p
 from runner.execution.clients import Clients
 from runner.execution.environment import AgentMismatch, environment_writer
 from runner.execution.finish import (
-    NOT_MEASURED,
     Ending,
     end,
     has_succeeded,
@@ -165,14 +164,14 @@ def _carry_out(run: Run, host: Host, recorder: Recorder, spool: Spool) -> Ending
     except REFUSALS as error:
         return Ending(RunState.FAILED, f"Refused: {error}", Cause.REFUSED)
     except ClientsCannotContinue as error:
-        return Ending(RunState.FAILED, f"{error} {NOT_MEASURED}", error.cause)
+        return Ending(RunState.FAILED, str(error), error.cause)
     except RunStopped:
         ending = interrupted_ending(Outcome(None), recorder)
         return replace(ending, reason=f"{ending.reason} Nothing was erased.")
     except LeaseLost:
         raise
     except AgentMismatch as error:
-        return Ending(RunState.FAILED, f"{error} {NOT_MEASURED}", Cause.WORKER_ERROR)
+        return Ending(RunState.FAILED, str(error), Cause.WORKER_ERROR)
     except Exception as error:
         if spool.is_complete and will_pass(error):
             raise

@@ -44,7 +44,6 @@ _Result = TypeVar("_Result")
 # The lease is prolonged in between, and what is back is found before others have looked at all.
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 2.0
 
-NOT_MEASURED = "Its numbers enter no score."
 
 Results = dict[str, ParsedResult]
 """What the outputs of a run say, by their names; empty for a run that did not end well."""
@@ -105,14 +104,13 @@ def verdict(plan: RunPlan, outcome: Outcome, recorder: Recorder) -> Ending:
 
 
 def _failed(reason: str, cause: Cause = Cause.BENCHMARK) -> Ending:
-    return Ending(RunState.FAILED, f"{reason} {NOT_MEASURED}", cause)
+    return Ending(RunState.FAILED, reason, cause)
 
 
 def interrupted_ending(outcome: Outcome, recorder: Recorder) -> Ending:
     """Why a run that was not carried out to its end was not."""
     if recorder.stop_reason == "cancelled":
-        reason = f"Cancelled during {recorder.phase}. {NOT_MEASURED}"
-        return Ending(RunState.CANCELLED, reason, Cause.CANCELLED)
+        return Ending(RunState.CANCELLED, f"Cancelled during {recorder.phase}.", Cause.CANCELLED)
     if recorder.stop_reason == "worker":
         return _failed(f"The worker was stopped during {recorder.phase}.", Cause.WORKER_STOPPED)
     if recorder.stop_reason == "time":
@@ -330,7 +328,7 @@ def _without_numbers(ending: Ending) -> Ending:
     """The end of an extra run: its outputs are kept, and none of their numbers is a measurement."""
     if ending.state != RunState.DONE:
         return ending
-    text = f"Extra run, traced. {NOT_MEASURED}"
+    text = "Extra run, traced. Its numbers enter no score."
     return replace(ending, reason=text, parsed={}, all_clients=None)
 
 

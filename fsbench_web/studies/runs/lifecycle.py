@@ -306,8 +306,7 @@ def _reap(over: Mapping[int, leases.Stamp]) -> list[int]:
                 run,
                 RunState.LOST,
                 f"Its worker{_as_leader(run)} sent no heartbeat for "
-                f"{settings.WORKER_SILENT_AFTER_S} s while the run was {run.state}. "
-                "Its numbers enter no score.",
+                f"{settings.WORKER_SILENT_AFTER_S} s while the run was {run.state}.",
                 Cause.SILENT,
             )
             logger.warning("run %s is lost: its lease ran out", run.pk, extra={"run": run.pk})
@@ -332,8 +331,7 @@ def recover(worker: Worker) -> list[int]:
         _end(
             run,
             RunState.LOST,
-            f"The worker{_as_leader(run)} stopped while the run was {run.state}. "
-            "Its numbers enter no score.",
+            f"The worker{_as_leader(run)} stopped while the run was {run.state}.",
             Cause.WORKER_GONE,
         )
         lost.append(run.pk)

@@ -259,7 +259,7 @@ def test_a_failed_run_keeps_its_output_and_measures_nothing(
     host = make_host(FakeExecutor(fail_with("The LUN is full.", whole)))
     run = carry_out(submitted(host), host)
     assert run.state == RunState.FAILED
-    assert run.reason == "The LUN is full. Its numbers enter no score."
+    assert run.reason == "The LUN is full."
     assert ingest.artefact_bytes(run.artefacts.get()) == whole.encode()
     assert run.environment is not None
     assert_not_measured(run)
