@@ -151,6 +151,7 @@ def test_the_page_and_the_api_say_it(
     page = client.get(f"/runs/{run.pk}/").content.decode()
     assert f'data-durability="{verdict}"' in page
     assert (str(LOSS["lost"]) in page) is (verdict == "lost")
+    assert ('<a href="#durability">' in page) is (verdict == "lost")
     found: dict[str, Any] = client.get(f"/api/v1/runs/{run.pk}").json()["conditions"]
     assert found["durability"] == read_durability(text).as_dict()
 
