@@ -15,6 +15,7 @@ from fsbench_web.core.sealed.problems import Unsealed, UnsealedFile
 MOST_BYTES = 80 * 1024 * 1024
 MOST_MEMBERS = 4000
 _NAME = re.compile(r"(?:raw/|tables/)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,150}\Z")
+_LOCAL_MARK = b"PK\x03\x04"
 _LOCAL = struct.Struct("<4s5H3L2H")
 _ENTRY = struct.Struct("<4s6H3L5H2L")
 _END = struct.Struct("<4s4H2LH")
@@ -35,7 +36,7 @@ def write(members: Mapping[str, bytes]) -> bytes:
     for name, data in members.items():
         coded = name.encode("ascii")
         facts = (0, 0, _MIDNIGHT, _FIRST_DAY, zlib.crc32(data), len(data), len(data), len(coded), 0)
-        head = _LOCAL.pack(b"PK\x03\x04", _VERSION, *facts) + coded
+        head = _LOCAL.pack(_LOCAL_MARK, _VERSION, *facts) + coded
         entry = (b"PK\x01\x02", _UNIX, _VERSION, *facts, 0, 0, 0, _PLAIN_FILE, position)
         directory.append(_ENTRY.pack(*entry) + coded)
         parts += [head, data]
@@ -53,7 +54,7 @@ def read(data: bytes) -> dict[str, bytes]:
     listed = _listed(data)
     members: dict[str, bytes] = {}
     position = 0
-    while data[position : position + 4] == b"PK\x03\x04":
+    while data[position : position + 4] == _LOCAL_MARK:
         if len(members) >= MOST_MEMBERS:
             raise UnsealedFile(Unsealed("too_many_files", "", str(MOST_MEMBERS)))
         name, start, end, problem = _member(data, position)
@@ -76,7 +77,7 @@ def _listed(data: bytes) -> list[str]:
     """The names in the directory of the zip, as far as it can be read. Raises UnsealedFile."""
     end = len(data) - _END.size
     if end < 0 or data[end : end + 4] != b"PK\x05\x06":
-        raise UnsealedFile(Unsealed("cut_off", ""))
+        raise UnsealedFile(Unsealed("cut_off" if data[:4] == _LOCAL_MARK else "not_zip", ""))
     size, position = _END.unpack_from(data, end)[5:7]
     if position + size != end:
         raise UnsealedFile(Unsealed("not_as_written", ""))

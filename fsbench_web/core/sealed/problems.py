@@ -34,6 +34,7 @@ SENTENCES = {
     "twice": "the file is there twice.",
     "name": "no file of a sealed zip has such a name.",
     "packed": "it is compressed, encrypted or not plain, as no sealed file is.",
+    "not_zip": "it is not a zip file.",
     "cut_off": "the zip ends too early.",
     "not_as_written": "its bytes, or its entry in the zip, were changed.",
     "missing": "the file is missing.",

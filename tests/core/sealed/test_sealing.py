@@ -222,9 +222,17 @@ class TestHostileZips:
         monkeypatch.setattr(container, "MOST_BYTES", 100)
         assert problems(whole) == {("too_large", "")}
 
-    @pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"x" * 100, b"PK\x05\x06" + bytes(18)])
-    def test_no_zip(self, data: bytes) -> None:
-        assert problems(data)
+    @pytest.mark.parametrize(
+        ("data", "code"),
+        [
+            (b"", "not_zip"),
+            (b"x" * 100, "not_zip"),
+            (b"PK\x03\x04", "cut_off"),
+            (b"PK\x05\x06" + bytes(18), "not_as_written"),
+        ],
+    )
+    def test_no_zip(self, data: bytes, code: str) -> None:
+        assert problems(data) == {(code, "")}
 
 
 class TestHostileTables:
