@@ -70,7 +70,7 @@ class PointOut(Schema):
         description="the scores in percent of that; null: not known, or unreliable"
     )
     flags: dict[str, int] = Field(
-        {}, description="how many of its runs were contended, drifted, busy, swapped or not flushed"
+        {}, description="how many of its runs were contended, drifted, busy, swapped and so on"
     )
 
     @staticmethod

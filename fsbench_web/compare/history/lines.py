@@ -271,6 +271,7 @@ class _RunOfLine(NamedTuple):
     busy: Any
     swap: Any
     promise: Any
+    durability: Any
 
 
 def history(

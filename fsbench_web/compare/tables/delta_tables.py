@@ -27,7 +27,7 @@ from fsbench_web.core.comparison.delta_tables import (
 from fsbench_web.core.comparison.rows import DeltaTable
 from fsbench_web.core.comparison.significance import Rule, with_verdicts
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
-from fsbench_web.core.scoring.quality import NOT_FLUSHED
+from fsbench_web.core.scoring.quality import LEAVE_NOTHING_OUT
 from fsbench_web.core.units import BINARY
 from fsbench_web.studies.models import Score, Study
 from fsbench_web.studies.scores.cells import TooManyValues, cells_of_runs
@@ -35,9 +35,9 @@ from fsbench_web.studies.scores.choices import ScoreChoices, score_choices
 from fsbench_web.studies.scores.source_runs import (
     MOST_LISTED,
     count_runs_of_scores,
-    flushed_series,
     page_cached_series,
     runs_of_scores,
+    series_without,
 )
 
 TOO_MANY_TO_MATCH = (
@@ -243,7 +243,7 @@ def default_tables(tables: Sequence[DeltaTable], spec: ComparisonSpec) -> list[D
 def answer_of(
     tables: Sequence[DeltaTable], baseline: str = "", works: Sequence[WorkAnswer] = ()
 ) -> ComparisonAnswer:
-    """The answer of delta tables. At most two queries. ``works``: profiles without any score."""
+    """The answer of delta tables. At most three queries. ``works``: profiles without any score."""
     series = {
         row.series_id
         for table in tables
@@ -251,6 +251,6 @@ def answer_of(
         if row.series_id is not None and row.origin != "published"
     }
     page_cached = page_cached_series(series) if series else ()
-    is_short = any(NOT_FLUSHED in row.flags for table in tables for row in table.rows)
-    flushed = flushed_series(series) if is_short else ()
-    return answer_from(tables, baseline, page_cached, works, flushed)
+    flags = {flag for table in tables for row in table.rows for flag in row.flags}
+    without = [(flag, series_without(flag, series)) for flag in flags & LEAVE_NOTHING_OUT]
+    return answer_from(tables, baseline, page_cached, works, without)

@@ -17,7 +17,7 @@ from fsbench_web.core.comparison.significance import family_of, repeats_of, verd
 from fsbench_web.core.identity import of_fio_name
 from fsbench_web.core.scoring import testnames
 from fsbench_web.core.scoring.profiles.coverage import WorkAnswer
-from fsbench_web.core.scoring.quality import ABOVE_DEVICE, BUSY, CLOCK, CONTENDED, NOT_FLUSHED
+from fsbench_web.core.scoring.quality import ABOVE_DEVICE, BUSY, CLOCK, CONTENDED
 from fsbench_web.core.stats.answers import (
     FASTER,
     Answer,
@@ -144,9 +144,11 @@ def answer_from(
     baseline: str = "",
     page_cached: Collection[int] = (),
     works: Sequence[WorkAnswer] = (),
-    flushed: Collection[int] = (),
+    without: Iterable[tuple[str, Collection[int]]] = (),
 ) -> ComparisonAnswer:
-    """The same where somebody knows which series measured the page cache or kept their syncs."""
+    """The same where somebody knows which series measured the page cache, and which
+    were checked for a flag and do not carry it.
+    """
     profile, ranked = work_tables(tables)
     headlines = headline_tables(ranked)
     counted = counted_tables(tables)
@@ -161,7 +163,7 @@ def answer_from(
         secondary=tuple(
             dict.fromkeys(table.test for table in headlines if table.test not in named)
         ),
-        caveats=(*_caveats(rows, workloads, page_cached, flushed), *(work.notes if work else ())),
+        caveats=(*_caveats(rows, workloads, page_cached, without), *(work.notes if work else ())),
         coverage=None if work is None else (work.measured, work.of),
         profile=profile,
         runs=len({run for row in rows for run in row.run_ids}),
@@ -251,7 +253,7 @@ def _caveats(
     rows: Sequence[DeltaRow],
     workloads: Sequence[WorkloadAnswer],
     page_cached: Collection[int],
-    flushed: Collection[int],
+    without: Iterable[tuple[str, Collection[int]]],
 ) -> Iterable[str]:
     """Codes of what a reader has to know before believing the answer."""
     flags = {flag for row in rows for flag in row.flags}
@@ -265,9 +267,10 @@ def _caveats(
         yield BUSY_MACHINE
     if MIXED_WORKLOADS in flags:
         yield CONDITIONS_DIFFER
-    kept = [row for row in rows if NOT_FLUSHED not in row.flags and row.series_id in flushed]
-    if NOT_FLUSHED in flags and kept:
-        yield PROMISES_DIFFER
+    for flag, kept in without:
+        if flag in flags and any(flag not in row.flags and row.series_id in kept for row in rows):
+            yield PROMISES_DIFFER
+            break
     if workloads and rows and max(work.answer.repeats[1] for work in workloads) < 2:
         yield ONE_BLOCK
 

@@ -15,9 +15,10 @@ DRIFTED = "drifted"
 BUSY = "busy"
 SWAPPED = "swapped"
 NOT_FLUSHED = "not_flushed"
-OF_RUNS = (CONTENDED, DRIFTED, BUSY, SWAPPED, NOT_FLUSHED)
+LOST_WRITES = "lost_writes"
+OF_RUNS = (CONTENDED, DRIFTED, BUSY, SWAPPED, NOT_FLUSHED, LOST_WRITES)
 """Flags of whole runs; no cell carries them."""
-LEAVE_NOTHING_OUT = frozenset({NOT_FLUSHED})
+LEAVE_NOTHING_OUT = frozenset({NOT_FLUSHED, LOST_WRITES})
 """Flags of numbers that are sound: what they promise differs, not how they were measured."""
 CACHED = "cached"
 UNCACHED = "uncached"
@@ -99,6 +100,11 @@ FLAGS: dict[str, Flag] = {
         "of a repeat that flushed the device too rarely",
         "The device got fewer flushes than the syncs of the workload need: synced data can be lost "
         "in a power failure.",
+    ),
+    LOST_WRITES: Flag(
+        "lost writes",
+        "of a configuration that lost writes at crash points",
+        "Acknowledged writes, or the whole file system, did not survive simulated power cuts.",
     ),
 }
 LEFT_OUT: dict[str, str] = {

@@ -18,6 +18,7 @@ from typing import Any
 from django.db.models import Q
 
 from fsbench_web.catalog.workers.machines import EMULATED, KVM
+from fsbench_web.core.activity.durability import LOST
 from fsbench_web.core.activity.promises import NOT_KEPT
 from fsbench_web.core.measurement_columns import MeasurementColumns
 from fsbench_web.core.scoring import quality_cells as cells
@@ -26,6 +27,7 @@ from fsbench_web.core.scoring.quality import (
     CLOCK,
     CONTENDED,
     DRIFTED,
+    LOST_WRITES,
     NOT_FLUSHED,
     SPIKE,
     SWAPPED,
@@ -46,7 +48,7 @@ STEADY_STATE = "steady_state"
 """Of a run's conditions: {"attained": [tests with their loads], "missed": [...]}."""
 READ_OF_RUNS = ("is_contended", "drift_percent", "conditions", "block", "probe_id")
 """What is read of each finished run."""
-NOTED = ("busy", "swap", "promise")
+NOTED = ("busy", "swap", "promise", "durability")
 """What ``flags_of_run`` takes of a run's conditions."""
 
 
@@ -111,15 +113,21 @@ class _RunFacts:
 
 
 def flags_of_run(
-    is_contended: bool, drift_percent: float | None, busy: object, swap: Any, promise: Any
+    is_contended: bool,
+    drift_percent: float | None,
+    busy: object,
+    swap: Any,
+    promise: Any,
+    durability: Any,
 ) -> tuple[str, ...]:
-    """Flags of all numbers of a run. The last three are of its conditions, None without."""
+    """Flags of all numbers of a run. The last four are of its conditions, None without."""
     parts = (
         (CONTENDED, is_contended),
         (DRIFTED, drift_percent is not None and abs(drift_percent) >= LEAST_DRIFT_PERCENT),
         (BUSY, busy is not None),
         (SWAPPED, has_swapped(swap)),
         (NOT_FLUSHED, (promise or {}).get("verdict") == NOT_KEPT),
+        (LOST_WRITES, (durability or {}).get("verdict") == LOST),
     )
     return tuple(flag for flag, is_so in parts if is_so)
 

@@ -228,9 +228,10 @@ def test_caveats_have_codes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("flushed", "flags", "expected"),
+    ("kept", "flags", "expected"),
     [
         ([1], ("not_flushed",), (PROMISES_DIFFER,)),
+        ([1], ("lost_writes",), ()),
         ([1], (), ()),
         ([], ("not_flushed",), ()),
         # A run of the same entry kept it: the entry is flagged, and no other one is known.
@@ -238,12 +239,12 @@ def test_caveats_have_codes() -> None:
     ],
 )
 def test_promises_differ_where_one_is_kept_and_another_is_not(
-    flushed: list[int], flags: tuple[str, ...], expected: tuple[str, ...]
+    kept: list[int], flags: tuple[str, ...], expected: tuple[str, ...]
 ) -> None:
     plain = measured(ext4=STEADY, xfs=FASTER)
     rows = tuple(row._replace(series_id=at) for at, row in enumerate(plain.rows))
     table = replace(plain, rows=(rows[0]._replace(flags=flags), *rows[1:]))
-    assert answer_from([table], flushed=flushed).caveats == expected
+    assert answer_from([table], without=[("not_flushed", kept)]).caveats == expected
 
 
 def test_emulated_and_real_entries_have_no_interval() -> None:

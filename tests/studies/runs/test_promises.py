@@ -8,24 +8,28 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from fsbench_web.catalog.models import Lun
+from fsbench_web.core.activity.durability import Durability, read_durability
 from fsbench_web.core.activity.promises import KEPT, NOT_KEPT, NOTHING_TO_FLUSH, UNKNOWN, Promise
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
 from fsbench_web.studies.models import Run
+from tests.core.activity.test_durability import LOSS, printed
 from tests.studies.conftest import complete
 from tests.studies.runs.test_busy import flags
 
 SHORT = Promise(NOT_KEPT, "", 300, 300, 0, "tool")
 ENOUGH = Promise(KEPT, "", 300, 300, 600, "tool")
 UNSAID = Promise(UNKNOWN, NOTHING_TO_FLUSH, 300, None, None, "tool")
-SHOWN = "syncs not flushed"
+SURVIVED = read_durability(printed())
+LOST = read_durability(printed(LOSS, fine=311, lost=1))
+SHOWN = {"not_flushed": "syncs not flushed", "lost_writes": "lost writes"}
 
 
 @pytest.fixture
 def done(spec: Callable[..., JobSpec], ann: User, disk: Lun) -> Callable[..., list[Run]]:
     """Finished runs of one study, of several file systems, that promised so much."""
 
-    def make(*promises: Promise | None) -> list[Run]:
+    def make(*promises: Promise | Durability | None) -> list[Run]:
         names = ("ext4", "xfs", "ext3")[: len(promises)]
         configurations = tuple(ConfigurationSpec(name, {}, "none") for name in names)
         job = spec(lun_id=disk.pk, configurations=configurations, repeats=1, new_study="S")
@@ -33,7 +37,8 @@ def done(spec: Callable[..., JobSpec], ann: User, disk: Lun) -> Callable[..., li
         by_name = {run.series.configuration.filesystem: run for run in runs}
         for name, found in zip(names, promises, strict=True):
             run = by_name[name]
-            noted = {} if found is None else {"promise": found.as_dict()}
+            name_of = "durability" if isinstance(found, Durability) else "promise"
+            noted = {} if found is None else {name_of: found.as_dict()}
             Run.objects.filter(pk=run.pk).update(conditions=noted)
             complete(run)
             run.refresh_from_db()
@@ -58,22 +63,34 @@ def _flags(table: dict[str, Any], row: dict[str, Any]) -> list[str]:
     )
 
 
+@pytest.mark.parametrize(
+    ("broken", "kept", "flag"),
+    [(SHORT, ENOUGH, "not_flushed"), (LOST, SURVIVED, "lost_writes")],
+)
 def test_the_flag_stands_beside_the_speed_everywhere(
-    done: Callable[..., list[Run]], client: Client
+    done: Callable[..., list[Run]],
+    client: Client,
+    broken: Promise | Durability,
+    kept: Promise | Durability,
+    flag: str,
 ) -> None:
-    [run, other] = done(SHORT, ENOUGH)
-    assert (flags(run), flags(other)) == ({"not_flushed"}, set())
+    [run, other] = done(broken, kept)
+    assert (flags(run), flags(other)) == ({flag}, set())
     study = run.series.study.slug
     pages = ("/runs/", f"/runs/{run.pk}/", f"/studies/{study}/", f"/compare/?study={study}")
     for address in pages:
-        assert SHOWN in client.get(address).content.decode(), address
-    assert SHOWN not in client.get(f"/runs/{other.pk}/").content.decode()
+        assert SHOWN[flag] in client.get(address).content.decode(), address
+    assert SHOWN[flag] not in client.get(f"/runs/{other.pk}/").content.decode()
     # What was measured is sound all the same.
     for selection in ("", "&cells=sound"):
-        assert rows(client, study, selection) == {"ext4": ["not_flushed"], "xfs": []}
+        assert rows(client, study, selection) == {"ext4": [flag], "xfs": []}
     lines = client.get(f"/api/v1/deltas.csv?study={study}&by=filesystem").content.decode()
-    flagged = {line.split(",")[2] for line in lines.splitlines() if "not_flushed" in line}
+    flagged = {line.split(",")[2] for line in lines.splitlines() if flag in line}
     assert flagged == {"ext4"}
+
+
+def test_the_api_gives_verdict_and_ratio(done: Callable[..., list[Run]], client: Client) -> None:
+    [run] = done(SHORT)
     found = client.get(f"/api/v1/runs/{run.pk}").json()["conditions"]["promise"]
     assert (found["verdict"], found["ratio"]) == (NOT_KEPT, 0)
 
@@ -99,12 +116,17 @@ def test_the_page_of_a_run_says_what_was_counted(
         # Nobody knows what the other one promised.
         ((SHORT, UNSAID), False),
         ((SHORT, None), False),
+        ((LOST, SURVIVED), True),
+        ((LOST, LOST), False),
+        # To flush is not to survive.
+        ((LOST, ENOUGH), False),
+        ((LOST, None), False),
     ],
 )
 def test_entries_with_different_promises_are_said_in_the_answer(
     done: Callable[..., list[Run]],
     client: Client,
-    promises: tuple[Promise | None, ...],
+    promises: tuple[Promise | Durability | None, ...],
     is_said: bool,
 ) -> None:
     study = done(*promises)[0].series.study.slug
