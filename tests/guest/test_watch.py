@@ -6,19 +6,16 @@ The nights before took 20, and have the rate of that.
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.utils import timezone
 from docker.models.containers import Container, ContainerCollection
 
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.announce import announce
-from fsbench_web.compare.models import Watch
-from fsbench_web.compare.watches import confirming, deliveries, watching
+from fsbench_web.compare.watches import deliveries
 from fsbench_web.compare.watches.webhook import SIGNATURE_HEADER, signature
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, GuestSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
@@ -27,6 +24,7 @@ from runner.executors import containers
 from runner.guests import kernels
 from runner.guests.executor import GuestExecutor
 from runner.worker import Host
+from tests.compare.watches.nights import confirmed, found, watched
 from tests.compare.watches.test_webhook import answer_with, here, receiver
 from tests.runner.conftest import carry_out, make_host, sparse_lun, write_luns
 from tests.runner.guests.test_guest import TINY, folder, guests, kernel
@@ -93,35 +91,14 @@ def test_a_slower_lun_is_found_measured_again_and_reported(
     for place, run in enumerate(nights):
         complete(run, USUAL_KB_S * (1 + 0.01 * (place % 3 - 1)))
     with receiver(answer_with(204)) as (url, received):
-        watch = watching.watch(
-            ann,
-            nights[0].series,
-            test="write",
-            category="total_average",
-            along=Watch.Along.DATE,
-            margin_percent=5,
-            email="",
-            webhook_url=url,
-            site="https://fsbench.example",
-        )
-        confirming.set_budget(watch, ROUNDS, 8, "scratch")
+        watch = watched(ann, nights[0].series, "write", "total_average", url, rounds=ROUNDS)
         again = job.model_copy(update={"repeats": 2, "study": "nightly", "new_study": ""})
         nights += measure(submit(again, "scratch", ann))
-        for days, run in enumerate(reversed(nights)):
-            Run.objects.filter(pk=run.pk).update(ended_at=timezone.now() - timedelta(days))
-        (message,) = watching.run_maintenance()
-        assert (message.confirmation, received) == ("ordered", [])
+        message = found(nights)
+        assert received == []
         rounds = measure(list(Run.objects.filter(job=message.job_id)))
         assert len(rounds) == ROUNDS
-        assert watching.run_maintenance() == [message]
-        assert watching.run_maintenance() == []
-    message.refresh_from_db()
-    assert (message.state, message.confirmation) == ("confirmed", "slower")
-    assert message.payload["change"]["runs_before"] == [run.pk for run in nights[:QUIET_NIGHTS]]
-    numbers = message.payload["confirmation"]
-    assert (numbers["method"], numbers["rounds"], numbers["earlier_runs"]) == (
-        *("unpaired", ROUNDS, QUIET_NIGHTS),
-    )
+        numbers = confirmed(message, nights[:QUIET_NIGHTS], rounds=ROUNDS)
     assert numbers["ratio_high"] < 0.5
     ((_, headers, body),) = received
     assert headers[SIGNATURE_HEADER] == signature(deliveries.secret_of(watch), body)

@@ -3,6 +3,7 @@
 import tracemalloc
 from dataclasses import replace
 from operator import itemgetter
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -287,22 +288,29 @@ def test_every_number_is_the_very_float_of_its_text(texts: list[str]) -> None:
     assert [row[-1] for row in rows[1:]] == [float(text) for text in texts]
 
 
-def test_few_rows_are_read_cell_by_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that bring something new, however they are written."""
-    numbers = []
+@pytest.fixture
+def cells_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The line of each cell that is read by itself."""
+    lines: list[int] = []
     read_cell = reading.read_cell
-    monkeypatch.setattr(
-        reading,
-        "read_cell",
-        lambda reader, line, cells: numbers.append(line) or read_cell(reader, line, cells),
-    )
+
+    def noted(reader: Any, line: int, cells: Any) -> Any:
+        lines.append(line)
+        return read_cell(reader, line, cells)
+
+    monkeypatch.setattr(reading, "read_cell", noted)
+    return lines
+
+
+def test_few_rows_are_read_cell_by_cell(cells_read: list[int]) -> None:
+    """Those that bring something new, however they are written."""
     rows = [
         f'"{["ext4", "xfs"][n % 2]}", write,{2 ** (n % 3)}k,{n + 100},{n / 7!r},"µs"\n'
         for n in range(3000)
     ]
     data = ("filesystem,test,record_size_kb,file_size_kb,value,unit\n" + "".join(rows)).encode()
     assert len(read(data)) == 3000
-    assert len(numbers) < 10
+    assert len(cells_read) < 10
 
 
 @pytest.mark.parametrize("unit", ["ms", "KB/s", "ops/s"])
@@ -324,18 +332,15 @@ def test_what_cannot_be_measured_is_refused(unit: str) -> None:
     ],
 )
 def test_rows_of_many_columns_tell_their_run_once(
-    header: str, row: str, calls: int, monkeypatch: pytest.MonkeyPatch
+    header: str,
+    row: str,
+    calls: int,
+    cells_read: list[int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    numbers = []
-    read_cell = reading.read_cell
-    monkeypatch.setattr(
-        reading,
-        "read_cell",
-        lambda reader, line, cells: numbers.append(line) or read_cell(reader, line, cells),
-    )
     lines = [header.format(*range(20)), *(row.format(n=n) for n in range(1, 51)), ""]
     data = "\n".join(lines).encode()
     found = outcome(data, None)
-    assert len(numbers) == calls
+    assert len(cells_read) == calls
     monkeypatch.setattr(reading.TableReader, "_keep_known", lambda *_: False)
     assert found == outcome(data, None)

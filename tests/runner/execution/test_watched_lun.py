@@ -7,17 +7,13 @@ and starts again in the middle of the confirmation.
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.utils import timezone
 
 from fsbench_web.catalog.models import Lun
 from fsbench_web.catalog.workers.announce import announce
-from fsbench_web.compare.models import Watch
-from fsbench_web.compare.watches import confirming, watching
+from fsbench_web.compare.watches import watching
 from fsbench_web.studies.jobs import aa_audit
 from fsbench_web.studies.jobs.spec import ConfigurationSpec, JobSpec
 from fsbench_web.studies.jobs.submitting import submit
@@ -26,6 +22,7 @@ from fsbench_web.studies.runs import lifecycle
 from runner.executors.local import LocalExecutor
 from runner.host import control_groups
 from runner.worker import Host
+from tests.compare.watches.nights import confirmed, found, watched
 from tests.compare.watches.test_webhook import answer_with, here, receiver
 from tests.studies.conftest import start
 
@@ -89,39 +86,20 @@ def test_a_slower_lun_is_found_repeated_and_reported(
 
     nights = measure(submit(job, "scratch", admin_user))
     with receiver(answer_with(204)) as (url, received):
-        watch = watching.watch(
-            admin_user,
-            nights[0].series,
-            test=next(iter(nights[0].series.scores.filter(unit=aa_audit.UNIT))).test,
-            category="mean",
-            along=Watch.Along.DATE,
-            margin_percent=5,
-            email="",
-            webhook_url=url,
-            site="https://fsbench.example",
-        )
-        confirming.set_budget(watch, ROUNDS, 8, "scratch")
+        series = nights[0].series
+        test = series.scores.filter(unit=aa_audit.UNIT).earliest("pk").test
+        watched(admin_user, series, test, "mean", url, rounds=ROUNDS)
         disk.mib_s = SLOW_MIB_S
         nights += measure(submit(again, "scratch", admin_user))
-        for days, run in enumerate(reversed(nights)):
-            Run.objects.filter(pk=run.pk).update(ended_at=timezone.now() - timedelta(days))
-        (message,) = watching.run_maintenance()
-        assert (message.confirmation, received) == ("ordered", [])
+        message = found(nights)
+        assert received == []
         first, *others = Run.objects.filter(job=message.job_id).order_by("pk")
         start(first)
         host = make_host(LocalExecutor())
         assert lifecycle.recover(heartbeat().worker) == [first.pk]
         assert watching.run_maintenance() == []
         measure([*others, Run.objects.get(retry_of=first)])
-        assert watching.run_maintenance() == [message]
-        assert watching.run_maintenance() == []
-    message.refresh_from_db()
-    assert (message.state, message.confirmation) == ("confirmed", "slower")
-    assert message.payload["change"]["runs_before"] == [run.pk for run in nights[:QUIET_NIGHTS]]
-    numbers: dict[str, Any] = message.payload["confirmation"]
-    assert (numbers["method"], numbers["rounds"], numbers["earlier_runs"]) == (
-        *("unpaired", ROUNDS, QUIET_NIGHTS),
-    )
+        numbers = confirmed(message, nights[:QUIET_NIGHTS], rounds=ROUNDS)
     # The kernel lets the first moment of each run pass, so that it is a little less than a quarter.
     assert numbers["ratio"] == pytest.approx(SLOW_MIB_S / USUAL_MIB_S, abs=0.1)
     assert numbers["ratio_high"] < 0.95
