@@ -190,8 +190,8 @@ CAVEATS = {
     BUSY_MACHINE: "Other work ran on the machine during some runs.",
     CONDITIONS_DIFFER: "Different workloads measured the entries: file size, runtime or tool "
     "version may differ.",
-    PROMISES_DIFFER: "Some entries flushed the disk too rarely for their syncs, or lost writes at "
-    "crash points; others did not.",
+    PROMISES_DIFFER: "Some entries flushed the disk too rarely for their syncs, or failed crash "
+    "points; others did not.",
     **NOTES,
     ONE_BLOCK: "No repeats: the difference may be chance.",
 }

@@ -15,10 +15,10 @@ DRIFTED = "drifted"
 BUSY = "busy"
 SWAPPED = "swapped"
 NOT_FLUSHED = "not_flushed"
-LOST_WRITES = "lost_writes"
-OF_RUNS = (CONTENDED, DRIFTED, BUSY, SWAPPED, NOT_FLUSHED, LOST_WRITES)
+FAILED_CRASH_POINTS = "failed_crash_points"
+OF_RUNS = (CONTENDED, DRIFTED, BUSY, SWAPPED, NOT_FLUSHED, FAILED_CRASH_POINTS)
 """Flags of whole runs; no cell carries them."""
-LEAVE_NOTHING_OUT = frozenset({NOT_FLUSHED, LOST_WRITES})
+LEAVE_NOTHING_OUT = frozenset({NOT_FLUSHED, FAILED_CRASH_POINTS})
 """Flags of numbers that are sound: what they promise differs, not how they were measured."""
 CACHED = "cached"
 UNCACHED = "uncached"
@@ -101,10 +101,10 @@ FLAGS: dict[str, Flag] = {
         "The device got fewer flushes than the syncs of the workload need: synced data can be lost "
         "in a power failure.",
     ),
-    LOST_WRITES: Flag(
-        "lost writes",
-        "of a configuration that lost writes at crash points",
-        "Acknowledged writes, or the whole file system, did not survive simulated power cuts.",
+    FAILED_CRASH_POINTS: Flag(
+        "failed crash points",
+        "of a configuration that failed crash points",
+        "After simulated power cuts acknowledged writes were lost, or the file system was broken.",
     ),
 }
 LEFT_OUT: dict[str, str] = {

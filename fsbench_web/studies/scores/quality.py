@@ -27,7 +27,7 @@ from fsbench_web.core.scoring.quality import (
     CLOCK,
     CONTENDED,
     DRIFTED,
-    LOST_WRITES,
+    FAILED_CRASH_POINTS,
     NOT_FLUSHED,
     SPIKE,
     SWAPPED,
@@ -127,7 +127,7 @@ def flags_of_run(
         (BUSY, busy is not None),
         (SWAPPED, has_swapped(swap)),
         (NOT_FLUSHED, (promise or {}).get("verdict") == NOT_KEPT),
-        (LOST_WRITES, (durability or {}).get("verdict") == LOST),
+        (FAILED_CRASH_POINTS, (durability or {}).get("verdict") == LOST),
     )
     return tuple(flag for flag, is_so in parts if is_so)
 

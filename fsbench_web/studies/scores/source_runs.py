@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 from fsbench_web.catalog.models import Environment, without_paths
 from fsbench_web.core.activity.durability import NOTHING_LOST
 from fsbench_web.core.activity.promises import KEPT
-from fsbench_web.core.scoring.quality import LOST_WRITES, NOT_FLUSHED
+from fsbench_web.core.scoring.quality import FAILED_CRASH_POINTS, NOT_FLUSHED
 from fsbench_web.core.workloads import ParameterError, workload_of
 from fsbench_web.studies.models import UNTRACED, Run, RunState, Score
 
@@ -53,13 +53,13 @@ def page_cached_series(series_ids: Collection[int]) -> frozenset[int]:
 
 def series_without(flag: str, series_ids: Collection[int]) -> frozenset[int]:
     """Series with a finished run that was checked and does not carry the flag: it flushed as its
-    syncs need (NOT_FLUSHED), or lost nothing at crash points (LOST_WRITES). One query.
+    syncs need (NOT_FLUSHED), or lost nothing at crash points (FAILED_CRASH_POINTS). One query.
     """
     if not series_ids or len(series_ids) > MOST_LISTED:
         return frozenset()
     shown = {
         NOT_FLUSHED: {"conditions__promise__verdict": KEPT},
-        LOST_WRITES: {"conditions__durability__verdict": NOTHING_LOST},
+        FAILED_CRASH_POINTS: {"conditions__durability__verdict": NOTHING_LOST},
     }
     runs = _finished(series_ids).filter(**shown[flag])
     return frozenset(runs.values_list("series_id", flat=True).distinct())

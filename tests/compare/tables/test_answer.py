@@ -231,7 +231,7 @@ def test_caveats_have_codes() -> None:
     ("kept", "flags", "expected"),
     [
         ([1], ("not_flushed",), (PROMISES_DIFFER,)),
-        ([1], ("lost_writes",), ()),
+        ([1], ("failed_crash_points",), ()),
         ([1], (), ()),
         ([], ("not_flushed",), ()),
         # A run of the same entry kept it: the entry is flagged, and no other one is known.

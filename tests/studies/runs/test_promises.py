@@ -22,7 +22,7 @@ ENOUGH = Promise(KEPT, "", 300, 300, 600, "tool")
 UNSAID = Promise(UNKNOWN, NOTHING_TO_FLUSH, 300, None, None, "tool")
 SURVIVED = read_durability(printed())
 LOST = read_durability(printed(LOSS, fine=311, lost=1))
-SHOWN = {"not_flushed": "syncs not flushed", "lost_writes": "lost writes"}
+SHOWN = {"not_flushed": "syncs not flushed", "failed_crash_points": "failed crash points"}
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def _flags(table: dict[str, Any], row: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize(
     ("broken", "kept", "flag"),
-    [(SHORT, ENOUGH, "not_flushed"), (LOST, SURVIVED, "lost_writes")],
+    [(SHORT, ENOUGH, "not_flushed"), (LOST, SURVIVED, "failed_crash_points")],
 )
 def test_the_flag_stands_beside_the_speed_everywhere(
     done: Callable[..., list[Run]],

@@ -40,7 +40,7 @@ def problems(
         return  # the configuration itself is refused
     if filesystem not in CHECKS:
         known = ", ".join(CHECKS)
-        yield f"fsbench never tried crash points of {spec.name}: choose from {known}."
+        yield f"Crash points are not tested with {spec.name}: choose from {known}."
     if not is_alone or "overlay" in options or network_of(options) is not None:
         yield (
             "Crash points are of one file system on one LUN: leave out its stack, external "
